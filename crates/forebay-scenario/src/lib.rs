@@ -34,23 +34,24 @@ pub use forebay_net::{
 pub use format::csv::{CSV_COLUMNS, CsvColumn};
 pub use format::error::{Mistake, Place, Problem, ScenarioError};
 pub use format::{input, traces};
-pub use keys::attacks::Attack;
-pub use keys::channels::{Channel, GeneratedTrace, Offset, TraceFile};
+pub use keys::channels::Offset;
 pub use keys::file::FctClock;
 pub use keys::inrpp::InrppNetwork;
-pub use keys::sizes::{SizeClasses, SizeForm, SizeLaw};
 pub use load::LoadOptions;
 pub use load::builtin::{BUILTINS, Builtin};
 pub use load::scenario_text::ScenarioText;
+pub use model::attacks::Attack;
+pub use model::channels::{Channel, GeneratedTrace, TraceFile};
 pub use model::expectation::{Bound, Expectation, Over};
 pub use model::link_names::LinkNames;
+pub use model::protocols::ProtocolSpec;
+pub use model::sizes::{SizeClasses, SizeForm, SizeLaw};
 pub use model::{Flow, Link, LinkDirection, Node, Scenario};
 pub use plan::build::count_per_flow;
 pub use plan::{memory_estimate, trace_statistics};
 pub use registry::algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use registry::protocol::{Bundle, ReferenceMode};
 pub use registry::{NoParams, RegisterError, Registration};
-pub use resolve::protocols::ProtocolSpec;
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]

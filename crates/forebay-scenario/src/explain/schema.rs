@@ -3,6 +3,7 @@
 use crate::format::fields::section_schema;
 use crate::keys::file::File;
 use crate::registry::algorithms::Algorithm;
+use crate::registry::named;
 use crate::registry::param_types::of_algorithms;
 use forebay_cc::Spec;
 use serde_json::{Value as Json, json};
@@ -14,6 +15,7 @@ const VARIANT: &str = "A variant that [protocol.NAME] declares.";
 /// JSON Schema (2020-12) of a scenario file.
 pub fn schema() -> Json {
     let mut root = section_schema::<File>();
+    named::fill(&mut root);
     let algorithms = schemars::schema_for!(Spec).to_value();
     let names: Vec<&str> = Algorithm::all().into_iter().map(Algorithm::name).collect();
     let title = json!({ "type": "string", "description": TITLE });
@@ -44,6 +46,10 @@ pub fn schema() -> Json {
             "required": ["of"],
         },
     });
+    let tcp = root["properties"]["tcp_of"]["additionalProperties"].clone();
+    for name in &names {
+        root["properties"]["tcp_of"]["properties"][*name] = tcp.clone();
+    }
     root["properties"]["protocols"]["items"] =
         json!({ "anyOf": [{ "enum": names }, { "type": "string", "description": VARIANT }] });
     if !defs.is_empty() {

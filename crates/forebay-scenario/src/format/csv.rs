@@ -6,11 +6,13 @@
 //! begins with `#` is a comment. Numbers may be written as in a scenario: `1e7`, `10_000`, or with
 //! a unit, `10Mbit/s`.
 
-use crate::format::error::{Fault, Problem, nearest};
+use crate::format::error::Problem;
+use crate::format::fault::read_text;
+use crate::format::fault::{Fault, nearest};
 use crate::format::faults::note;
 use crate::format::fields::{At, Field, choices};
 use crate::format::item::{Item, Value};
-use crate::format::source::{Loc, Sources, read_text};
+use crate::format::source::{Loc, Sources};
 use crate::format::units::{Bytes, MAX_DELAY, MAX_SPAN};
 use forebay_base::{Rate, Span};
 use std::borrow::Cow;

@@ -6,10 +6,14 @@
 //! declaration is wrong is no
 //! mistake of its own, and is not told.
 
-use crate::format::error::{Fault, MOST_MISTAKES, Problem, ScenarioError, nearest};
-use crate::format::item::{Item, Value};
+use crate::format::error::{Problem, ScenarioError};
+use crate::format::fault::{Fault, nearest};
+use crate::format::item::{Item, Value, join};
 use crate::format::source::{Loc, Sources};
 use std::collections::{BTreeMap, BTreeSet};
+
+/// Most mistakes that an error tells.
+const MOST_MISTAKES: usize = 20;
 
 /// Most faults that are kept; of more only their number.
 const MOST_KEPT: usize = 10_000;
@@ -92,6 +96,15 @@ impl Faults {
         let shown = kept.into_iter().take(MOST_MISTAKES);
         let shown = shown.map(|(fault, again)| fault.mistake(sources, again));
         ScenarioError { mistakes: shown.collect(), more }
+    }
+}
+
+impl Fault {
+    /// As an error.
+    pub fn resolve(self, sources: &Sources) -> ScenarioError {
+        let mut faults = Faults::default();
+        faults.add(self);
+        faults.resolve(sources)
     }
 }
 
@@ -214,7 +227,7 @@ fn cut_in(
 ) {
     match &mut item.value {
         Value::Table(entries) => entries.retain_mut(|entry| {
-            let own = crate::format::fields::join(key, &entry.key);
+            let own = join(key, &entry.key);
             if wrong.contains(&(key, Some(entry.key_loc))) || wrong.contains(&(&own, None)) {
                 lose_key(&own, known, lost);
                 return false;
@@ -252,7 +265,7 @@ fn is_table(item: &Item) -> bool {
 fn hide_in(item: &mut Item, key: &str, wrong: &[(&str, Option<Loc>)]) {
     let Value::Table(entries) = &mut item.value else { return };
     for entry in entries {
-        let own = crate::format::fields::join(key, &entry.key);
+        let own = join(key, &entry.key);
         let mut within = wrong.iter().filter(|(at, _)| is_within(at, &own)).peekable();
         if within.peek().is_none() {
             continue;

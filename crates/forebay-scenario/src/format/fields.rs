@@ -3,11 +3,11 @@
 //! A table of the format is declared once, with [`sections!`]: from that come its reader, its
 //! writer, the list of keys for suggestions, and its JSON Schema.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::faults::{all, note};
-use crate::format::item::{Entry, Item, Value};
+use crate::format::item::{Entry, Item, Value, join};
 use crate::format::source::Loc;
-use crate::resolve::text::shown;
 use serde_json::{Value as Json, json};
 
 /// A type that a value of the format can have.
@@ -81,6 +81,14 @@ impl<T: Field> At<T> {
     /// Its place, and itself as text.
     pub fn place_and_text(&self) -> (At<()>, String) {
         (self.place(), shown(&self.value))
+    }
+}
+
+/// A value of the format as text, for messages and tables.
+pub(crate) fn shown(value: &impl Field) -> String {
+    match value.write() {
+        toml::Value::String(text) => text,
+        other => other.to_string(),
     }
 }
 
@@ -204,11 +212,6 @@ pub(crate) fn property<T: Field>(doc: &[&str]) -> Json {
         map.insert("description".into(), description.into());
     }
     schema
-}
-
-/// Join the parts of a key's path.
-pub(crate) fn join(parent: &str, key: &str) -> String {
-    if parent.is_empty() { key.to_string() } else { format!("{parent}.{key}") }
 }
 
 /// The lines of a doc comment as one.

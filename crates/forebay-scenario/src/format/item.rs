@@ -1,6 +1,7 @@
 //! A TOML document in which every value knows where it stands.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::source::{Loc, Sources};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};
@@ -103,6 +104,11 @@ impl Item {
             }
         }
     }
+}
+
+/// Join the parts of a key's path.
+pub(crate) fn join(parent: &str, key: &str) -> String {
+    if parent.is_empty() { key.to_string() } else { format!("{parent}.{key}") }
 }
 
 /// Read the document of a source.

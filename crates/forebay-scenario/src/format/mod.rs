@@ -1,5 +1,6 @@
 pub(crate) mod csv;
 pub(crate) mod error;
+pub(crate) mod fault;
 pub(crate) mod faults;
 pub(crate) mod fields;
 pub mod input;

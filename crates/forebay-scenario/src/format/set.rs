@@ -5,13 +5,26 @@
 //! stands alone, that is `queue.limit`; so are `port.scheme`, `router.kind` and the name of a
 //! router or of a host. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::item::{Entry, Item, Value, parse_document};
 use crate::format::source::{Loc, Sources};
-use crate::registry::{Kind, Routers, Schemes};
+
+/// Where a value may stand for a whole table.
+pub(crate) struct Alone {
+    /// Keys whose value may stand alone, and the key that it has in the table.
+    pub keys: &'static [(&'static str, &'static str)],
+    /// Lists at the top of the document whose elements may be a name alone.
+    pub named_lists: &'static [&'static str],
+}
 
 /// Apply one `key=value`.
-pub(crate) fn apply(document: &mut Item, sources: &mut Sources, text: &str) -> Result<(), Fault> {
+pub(crate) fn apply(
+    document: &mut Item,
+    sources: &mut Sources,
+    text: &str,
+    alone: &Alone,
+) -> Result<(), Fault> {
     let source = sources.add("--set", text);
     let loc = |start: usize, end: usize| Loc { source, start: start as u32, end: end as u32 };
     let not_assignment = || {
@@ -25,8 +38,8 @@ pub(crate) fn apply(document: &mut Item, sources: &mut Sources, text: &str) -> R
     let mut key = String::new();
     for (i, (start, part)) in parts.iter().enumerate() {
         let place = loc(*start, start + part.len());
-        at = step(at, part, place, &key, i + 1 == parts.len())?;
-        key = crate::format::fields::join(&key, part);
+        at = step(at, part, place, &key, alone, i + 1 == parts.len())?;
+        key = crate::format::item::join(&key, part);
     }
     *at = value;
     Ok(())
@@ -38,15 +51,11 @@ fn step<'a>(
     part: &str,
     place: Loc,
     key: &str,
+    alone: &Alone,
     last: bool,
 ) -> Result<&'a mut Item, Fault> {
-    let beside = match key.rsplit('.').next() {
-        Some("queue") => Some("limit"),
-        Some("port") => Some(Schemes::KEY),
-        Some("router") => Some(Routers::KEY),
-        _ => None,
-    };
-    if let Some(beside) = beside {
+    let table = key.rsplit('.').next();
+    if let Some((_, beside)) = alone.keys.iter().find(|(of, _)| table == Some(*of)) {
         spell_out(at, beside);
     }
     match &mut at.value {
@@ -64,7 +73,7 @@ fn step<'a>(
             Ok(&mut entries[index].item)
         }
         Value::Array(items) => {
-            let named_alone = matches!(key, "routers" | "hosts");
+            let named_alone = alone.named_lists.contains(&key);
             let name = |item: &Item| match &item.value {
                 Value::String(name) if named_alone => Some(name.clone()),
                 _ => name_of(item),

@@ -1,8 +1,6 @@
 //! Texts and places in them: the scenario file, its `--set` arguments, its CSV files.
 
-use crate::format::error::{Fault, Place, Problem};
-use crate::format::input;
-use std::path::Path;
+use crate::format::error::Place;
 
 /// Characters of a line that a message shows around the place that it is about.
 const SHOWN_BEFORE: usize = 50;
@@ -102,13 +100,6 @@ pub(crate) fn readable(text: &str, most: usize) -> String {
 /// The nearest character boundary at or before `index`.
 fn floor_boundary(text: &str, index: usize) -> usize {
     (0..=index.min(text.len())).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0)
-}
-
-/// The text of a file. The error has no place: the caller knows who named the file.
-pub(crate) fn read_text(path: &Path) -> Result<String, Fault> {
-    let shown = path.display().to_string();
-    input::read_text(path)
-        .map_err(|e| Fault::nowhere(Problem::File { path: shown, why: input::reason(&e) }))
 }
 
 #[cfg(test)]

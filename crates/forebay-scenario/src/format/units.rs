@@ -1,7 +1,8 @@
 //! Numbers with units, as people write them: `10Mbit/s`, `5ms`, `2.5 MB`. Decimal fractions are
 //! exact.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::fields::Field;
 use crate::format::item::{Item, Value};
 use crate::format::traps;
@@ -105,7 +106,7 @@ fn unit_problem(expected: &'static str, found: &str, units: &[&str]) -> (Problem
     let read = quantity(found).ok();
     let unit = read.map(|q| q.unit).unwrap_or_default();
     let near = read.and_then(|read| traps::hint(read.value(), unit, units)).or_else(|| {
-        crate::format::error::nearest(unit, units).map(|near| format!("did you mean `{near}`?"))
+        crate::format::fault::nearest(unit, units).map(|near| format!("did you mean `{near}`?"))
     });
     let why = match unit {
         "" => "without a unit".to_string(),
@@ -603,7 +604,7 @@ mod tests {
             [(1e-7, "0.0000001"), (30.5, "30.5"), (0.3, "0.3"), (12.000_000_7, "12.0000007")]
         {
             let seconds = read::<Seconds>(Value::Float(given)).unwrap();
-            assert_eq!(crate::resolve::text::shown(&seconds), shown);
+            assert_eq!(crate::format::fields::shown(&seconds), shown);
         }
         assert_eq!(text::<Bytes>(Bytes(u64::MAX).write().as_str().unwrap()), Ok(Bytes(u64::MAX)));
     }

@@ -1,19 +1,12 @@
 //! Packets that somebody forges: the list `attacks`.
 
-use crate::format::error::{Fault, Problem};
-use crate::format::faults::{Faults, both};
+use crate::format::fault::Fault;
 use crate::format::fields::{
-    At, Field, Fields, Section, names, property, read_section, section_schema, sections, value_or,
+    At, Field, Fields, Section, names, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
-use crate::keys::file::File;
-use crate::resolve::topology::Topology;
-use crate::{Flow, Scenario};
-use forebay_base::{FlowId, IpVersion, NodeId, Rng, Span, Stream, Time};
-use forebay_net::{EventSpec, Forgery, Knowledge, NetEvent};
-
-/// Most packets that all attacks of a scenario forge: each is an event.
-const MOST_PACKETS: u64 = 1_000_000;
+use forebay_base::Span;
+use forebay_net::Knowledge;
 
 names! {
     Knowledge {
@@ -50,120 +43,5 @@ sections! {
             /// receiver expects next as well. Default: "receiver".
             knows: Knowledge,
         }
-    }
-}
-
-/// Packets that somebody forges at regular times.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Attack {
-    /// The host that sends them, or the router to which they come.
-    pub from: NodeId,
-    /// The flow that they claim to be of.
-    pub flow: FlowId,
-    /// When the first is sent.
-    pub start: Time,
-    /// Time between two.
-    pub every: Span,
-    /// How many.
-    pub count: u32,
-    /// Bytes of each behind the IP header.
-    pub lead_bytes: u16,
-    /// What their maker knows.
-    pub knows: Knowledge,
-}
-
-/// All attacks of a file.
-pub(crate) fn expand(
-    file: &File,
-    topology: &Topology,
-    flows: &[Flow],
-    faults: &mut Faults,
-) -> Vec<Attack> {
-    let (mut attacks, mut packets) = (Vec::new(), 0);
-    for entry in file.attacks.iter().flat_map(|at| &at.value) {
-        let one = one(entry, (topology, flows), file, &mut packets);
-        attacks.extend(faults.keep(one));
-    }
-    attacks
-}
-
-fn one(
-    entry: &At<AttackEntry>,
-    (topology, flows): (&Topology, &[Flow]),
-    file: &File,
-    packets: &mut u64,
-) -> Result<Attack, Fault> {
-    let AttackEntry { from, flow, start, every, count, lead_bytes, knows } = &entry.value;
-    if file.ip_version.as_ref().is_some_and(|at| at.value == IpVersion::V6) {
-        let text = "attacks forge IPv4 fragments, and `ip_version` is 6";
-        return Err(entry.fault(Problem::Conflict(text.into())));
-    }
-    let node = topology.named(&from.value, |problem| from.fault(problem));
-    let (from, flow) = both(node, flow_of(flow, flows))?;
-    let number = value_or(count, 1);
-    *packets += u64::from(number);
-    if let Some(at) = count.as_ref().filter(|_| *packets > MOST_PACKETS) {
-        let (found, expected) =
-            (packets.to_string(), format!("at most {MOST_PACKETS} packets in all attacks"));
-        return Err(at.fault(Problem::OutOfRange { found, expected }));
-    }
-    let lead = lead_bytes.as_ref().map_or(Ok(Forgery::MIN_LEAD_BYTES), lead_of)?;
-    Ok(Attack {
-        from,
-        flow,
-        start: Time::ZERO + value_or(start, Span::ZERO),
-        every: value_or(every, Span::from_millis(10)),
-        count: number,
-        lead_bytes: lead,
-        knows: value_or(knows, Knowledge::Receiver),
-    })
-}
-
-fn flow_of(at: &At<u32>, flows: &[Flow]) -> Result<FlowId, Fault> {
-    let index = at.value.checked_sub(1).filter(|&index| (index as usize) < flows.len());
-    index.map(FlowId).ok_or_else(|| {
-        let expected = format!("the number of a flow, 1 to {}", flows.len());
-        at.out_of_range(expected)
-    })
-}
-
-fn lead_of(at: &At<u16>) -> Result<u16, Fault> {
-    let (least, most) = (Forgery::MIN_LEAD_BYTES, Forgery::MAX_LEAD_BYTES);
-    if (least..=most).contains(&at.value) && at.value.is_multiple_of(8) {
-        return Ok(at.value);
-    }
-    let expected = format!("a multiple of 8 from {least} to {most}");
-    Err(at.out_of_range(expected))
-}
-
-/// The keys that say an attack.
-pub(crate) fn describe(attack: &Attack, scenario: &Scenario) -> AttackEntry {
-    AttackEntry {
-        from: At::new(scenario.nodes[attack.from.index()].name.clone()),
-        flow: At::new(attack.flow.0 + 1),
-        start: At::some(attack.start.since(Time::ZERO)),
-        every: At::some(attack.every),
-        count: At::some(attack.count),
-        lead_bytes: At::some(attack.lead_bytes),
-        knows: At::some(attack.knows),
-    }
-}
-
-impl Scenario {
-    /// The events of a run, forged packets among them, in order of time.
-    pub(crate) fn all_events(&self, seed: u64) -> Vec<EventSpec> {
-        let mut events = self.events.clone();
-        for (number, attack) in (0..).zip(&self.attacks) {
-            let mut rng = Rng::new(seed, Stream::Forgery, number);
-            let &Attack { from: node, flow, lead_bytes, knows, .. } = attack;
-            events.extend((0..u64::from(attack.count)).map(|i| {
-                let draw = rng.next_u64();
-                let forgery = Forgery { node, flow, lead_bytes, knows, draw };
-                let at = attack.start + attack.every * i;
-                EventSpec { at, event: NetEvent::Forge(forgery) }
-            }));
-        }
-        events.sort_by_key(|event| event.at);
-        events
     }
 }

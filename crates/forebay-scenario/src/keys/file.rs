@@ -1,32 +1,39 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
 use crate::format::csv::ExtraColumns;
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::faults::all;
 use crate::format::fields::{
-    At, Field, Fields, Section, choices, join, property, read_section, section_schema, sections,
+    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
 };
+use crate::format::item::join;
 use crate::format::item::{Entry, Item, Value};
-use crate::format::source::Loc;
+use crate::format::set::Alone;
 use crate::format::units::{Bytes, GivenLimit, Probability, Seconds};
 use crate::keys::attacks::AttackEntry;
 use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
 use crate::keys::expect::ExpectEntry;
 use crate::keys::inrpp::InrppTable;
 use crate::keys::kickass::KickAssTable;
+use crate::keys::kinds::{Disciplines, Routers, Schemes, Word};
 use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
 use crate::keys::losses::LossKey;
 use crate::keys::middleboxes::MiddleboxTable;
-use crate::keys::named::{self, Named};
+use crate::keys::named::{Named, Param, forms, param};
 use crate::keys::rcp::RcpTable;
 use crate::keys::reassembly::ReassemblyTable;
 use crate::keys::schedules::ScheduleKey;
 use crate::keys::sizes::SizeOf;
-use crate::registry::{Disciplines, Kind, Routers, Schemes};
-use crate::resolve::tcp_of::TcpOf;
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
 use std::ops::Deref;
+
+/// Where a value may stand for a whole table.
+pub(crate) const ALONE: Alone = Alone {
+    keys: &[("queue", "limit"), ("port", Schemes::KEY), ("router", Routers::KEY)],
+    named_lists: &["routers", "hosts"],
+};
 
 choices! {
     /// When the clock of a flow completion time starts.
@@ -593,14 +600,7 @@ impl Field for Queue {
         let (own, params): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(own);
         let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
         let params = params.into_iter().map(|entry| param(entry, key)).collect();
-        let queue = Queue { table: QueueTable::read(&own, key)?, params };
-        named::check_keys::<Disciplines>(
-            queue.table.discipline.as_ref(),
-            &queue.params,
-            key,
-            Disciplines::OWN_KEYS,
-        )?;
-        Ok(queue)
+        Ok(Queue { table: QueueTable::read(&own, key)?, params })
     }
     fn write(&self) -> toml::Value {
         let mut table = match self.table.write() {
@@ -612,9 +612,7 @@ impl Field for Queue {
         toml::Value::Table(table)
     }
     fn schema() -> Json {
-        let mut forms = named::schemas::<Disciplines>(&QueueTable::schema());
-        forms.push(GivenLimit::schema());
-        json!({ "anyOf": forms })
+        json!({ "anyOf": [forms::<Disciplines>(&QueueTable::schema()), GivenLimit::schema()] })
     }
     fn stand_in() -> Option<Self> {
         let limit = GivenLimit::stand_in().map(At::new);
@@ -694,14 +692,6 @@ pub(crate) struct ProtocolTable {
     pub params: Vec<Param>,
 }
 
-/// One parameter of an algorithm or of a discipline.
-#[derive(Clone, Debug)]
-pub(crate) struct Param {
-    pub key: String,
-    pub key_loc: Loc,
-    pub value: At<toml::Value>,
-}
-
 impl Field for Protocols {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let Value::Table(entries) = &item.value else {
@@ -742,11 +732,30 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
     Ok(ProtocolTable { name, of, title, params })
 }
 
-/// One parameter of the table that is called `key`.
-pub(crate) fn param(entry: &Entry, key: &str) -> Param {
-    let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
-    let value = At { value, loc: entry.item.loc, key };
-    Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
+/// Tables of transport keys, by protocol.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct TcpOf(pub Vec<(At<String>, Tcp)>);
+
+impl Field for TcpOf {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::Table(entries) = &item.value else {
+            return Err(item.expected(key, "a table of tables, one per protocol"));
+        };
+        let tables = entries.iter().map(|entry| {
+            let key = join(key, &entry.key);
+            let table = Tcp::read(&entry.item, &key)?;
+            Ok((At { value: entry.key.clone(), loc: entry.key_loc, key }, table))
+        });
+        all(tables).map(TcpOf)
+    }
+    fn write(&self) -> toml::Value {
+        let tables = self.0.iter().map(|(name, tcp)| (name.value.clone(), tcp.write()));
+        toml::Value::Table(tables.collect())
+    }
+    fn schema() -> Json {
+        // Its properties are the names of protocols.
+        json!({ "type": "object", "properties": {}, "additionalProperties": Tcp::schema() })
+    }
 }
 
 impl Queue {

@@ -3,8 +3,10 @@
 mod caches;
 
 use crate::Scenario;
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::faults::Faults;
+use crate::format::fields::shown;
 use crate::format::fields::{
     At, Field, Fields, Section, property, read_section, section_schema, sections, value_or,
 };
@@ -14,7 +16,6 @@ use crate::keys::file::File;
 use crate::keys::port_tables::{self, Replaces};
 use crate::registry::protocol::{Bundle, ReferenceMode};
 use crate::registry::{Chosen, Line, Made, Params, RouterTraits, Routers, line, lines};
-use crate::resolve::text::shown;
 use crate::resolve::topology::Topology;
 pub(crate) use caches::check;
 use caches::{CacheRule, GivenCache, cache, check_routers, fit, sizes};

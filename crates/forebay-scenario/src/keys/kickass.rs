@@ -1,7 +1,7 @@
 //! `[kickass]`: parameters of the ports of Kick-Ass.
 
 use crate::Scenario;
-use crate::format::error::Fault;
+use crate::format::fault::Fault;
 use crate::format::fields::{
     At, Field, Fields, Section, choices, names, property, read_section, section_schema, sections,
     value_or,

@@ -1,6 +1,7 @@
 //! What stands on a link and changes packets: the key `middlebox` of links.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::fields::{
     At, Field, Fields, Section, names, property, read_section, section_schema, sections, value_or,
 };

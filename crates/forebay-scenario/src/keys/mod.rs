@@ -4,6 +4,7 @@ pub(crate) mod expect;
 pub(crate) mod file;
 pub(crate) mod inrpp;
 pub(crate) mod kickass;
+pub(crate) mod kinds;
 pub(crate) mod life;
 pub(crate) mod losses;
 pub(crate) mod middleboxes;

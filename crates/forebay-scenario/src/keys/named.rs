@@ -1,15 +1,43 @@
 //! Values that name something of the registry: `"rcp"`, or `{ scheme = "rcp", alpha = 0.4 }`.
+//! Here they are read as they are written; whether there is such a thing, and what its parameters
+//! may be, is looked up where they are resolved.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::fields::{At, Field};
-use crate::format::item::{Entry, Item, Value};
-use crate::keys::file::{Param, param};
-use crate::registry::{Chosen, Kind, Line, line, lines};
-use forebay_base::ParamError;
+use crate::format::item::{Entry, Item, Value, join};
+use crate::format::source::Loc;
+use crate::keys::kinds::Word;
 use serde_json::{Value as Json, json};
 use std::fmt;
 use std::marker::PhantomData;
-use std::sync::Arc;
+
+/// One parameter of an algorithm or of a discipline.
+#[derive(Clone, Debug)]
+pub(crate) struct Param {
+    pub key: String,
+    pub key_loc: Loc,
+    pub value: At<toml::Value>,
+}
+
+/// One parameter of the table that is called `key`.
+pub(crate) fn param(entry: &Entry, key: &str) -> Param {
+    let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
+    let value = At { value, loc: entry.item.loc, key };
+    Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
+}
+
+/// In a schema, the place of the names of a kind, which the registry fills in.
+pub(crate) const NAMES: &str = "names of";
+/// In a schema, the place of a form of the table `OWN` for each name of a kind.
+pub(crate) const FORMS: &str = "forms of";
+/// The keys that all of these forms have.
+pub(crate) const OWN: &str = "own";
+
+/// The place of the forms of a table that has the keys of `own`, and those of what is named.
+pub(crate) fn forms<K: Word>(own: &Json) -> Json {
+    json!({ FORMS: K::KEY, OWN: own })
+}
 
 /// A name of a kind, and the parameters beside it.
 pub(crate) struct Named<K> {
@@ -30,7 +58,7 @@ impl<K> fmt::Debug for Named<K> {
     }
 }
 
-impl<K: Kind> Field for Named<K> {
+impl<K: Word> Field for Named<K> {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let (name, others): (At<String>, Vec<&Entry>) = match &item.value {
             Value::Table(entries) => {
@@ -40,7 +68,7 @@ impl<K: Kind> Field for Named<K> {
                     return Err(Fault::at(item.loc, key, problem));
                 };
                 let others = entries.iter().filter(|entry| entry.key != K::KEY);
-                let name = At::read(&named.item, &crate::format::fields::join(key, K::KEY))?;
+                let name = At::read(&named.item, &join(key, K::KEY))?;
                 (name, others.collect())
             }
             Value::String(_) => (At::read(item, key)?, Vec::new()),
@@ -50,7 +78,6 @@ impl<K: Kind> Field for Named<K> {
             }
         };
         let params: Vec<Param> = others.into_iter().map(|entry| param(entry, key)).collect();
-        check_keys::<K>(Some(&name), &params, key, K::OWN_KEYS)?;
         Ok(Named { name, params, kind: PhantomData })
     }
     fn write(&self) -> toml::Value {
@@ -63,99 +90,19 @@ impl<K: Kind> Field for Named<K> {
         toml::Value::Table(all.collect())
     }
     fn schema() -> Json {
-        let names: Vec<&str> = lines::<K>().iter().map(|line| line.name).collect();
         let own = json!({
             "type": "object",
             "properties": { K::KEY: { "description": format!("Name of the {}.", K::WORD) } },
             "required": [K::KEY],
             "additionalProperties": false,
         });
-        let mut forms = vec![json!({ "enum": names })];
-        forms.extend(schemas::<K>(&own));
-        json!({ "anyOf": forms })
+        json!({ "anyOf": [{ NAMES: K::KEY }, forms::<K>(&own)] })
     }
 }
 
-impl<K: Kind> Named<K> {
-    /// What a scenario would write for it.
-    pub fn describe(chosen: &Chosen<K>) -> Named<K> {
-        let name = At::new(chosen.name().to_string());
-        Named { name, params: crate::resolve::text::given(&chosen.params), kind: PhantomData }
+impl<K> Named<K> {
+    /// As a scenario would write it.
+    pub fn new(name: &str, params: Vec<Param>) -> Named<K> {
+        Named { name: At::new(name.to_string()), params, kind: PhantomData }
     }
-    /// It, every parameter known and within its range.
-    pub fn resolve(&self) -> Result<Arc<Chosen<K>>, Fault> {
-        choose(lookup(&self.name)?, &self.params, &self.name.place()).map(Arc::new)
-    }
-}
-
-/// The line of that name.
-pub(crate) fn lookup<K: Kind>(name: &At<String>) -> Result<&'static Line<K>, Fault> {
-    line::<K>(&name.value).ok_or_else(|| {
-        let problem = Problem::UnknownName { kind: K::WORD, name: name.value.clone() };
-        name.fault(problem).suggest(&name.value, lines::<K>().iter().map(|line| line.name))
-    })
-}
-
-/// Errors if a parameter of the table that is called `key` is none of what `name` names; without a
-/// name, of none of the kind.
-pub(crate) fn check_keys<K: Kind>(
-    name: Option<&At<String>>,
-    params: &[Param],
-    key: &str,
-    own: &[&str],
-) -> Result<(), Fault> {
-    let lines = match name {
-        Some(name) => vec![lookup::<K>(name)?],
-        None => lines::<K>(),
-    };
-    let known: Vec<&str> = lines.iter().flat_map(|line| line.keys()).collect();
-    let odd = params.iter().find(|param| !known.contains(&param.key.as_str()));
-    odd.map_or(Ok(()), |param| {
-        let fault = Fault::at(param.key_loc, key, Problem::UnknownKey(param.key.clone()));
-        Err(fault.suggest(&param.key, known.iter().copied().chain(own.iter().copied())))
-    })
-}
-
-/// What a line makes of parameters. `place` is where its table, or its name, stands.
-pub(crate) fn choose<K: Kind>(
-    line: &'static Line<K>,
-    params: &[Param],
-    place: &At<()>,
-) -> Result<Chosen<K>, Fault> {
-    let mut given = toml::Table::new();
-    let mut made = line.defaults();
-    for param in params {
-        given.insert(param.key.clone(), param.value.value.clone());
-        let read = (line.make)(&given);
-        made = read.map_err(|text| match line.over {
-            // The words are those of the keys of its table.
-            Some(_) => param.value.fault(Problem::Conflict(text)),
-            None => line.param_schema().fault(&param.key, &param.value, text),
-        })?;
-    }
-    let Err(ParamError { param: key, allowed }) = made.range else {
-        return Ok(Chosen::of(line, made, given));
-    };
-    let expected = allowed.to_string();
-    Err(match params.iter().find(|param| param.key == key) {
-        Some(Param { value, .. }) => {
-            value.fault(Problem::OutOfRange { found: value.value.to_string(), expected })
-        }
-        None => place.fault(Problem::Conflict(format!("`{key}` must be {expected}"))),
-    })
-}
-
-/// The schema of a table, one form for each line. `own` is that of the keys that all have.
-pub(crate) fn schemas<K: Kind>(own: &Json) -> Vec<Json> {
-    let of = |line: &'static Line<K>| {
-        let mut form = own.clone();
-        form["title"] = line.title.into();
-        form["description"] = line.summary.into();
-        form["properties"][K::KEY]["const"] = line.name.into();
-        for (key, schema) in line.schema["properties"].as_object().into_iter().flatten() {
-            form["properties"][key] = schema.clone();
-        }
-        form
-    };
-    lines::<K>().into_iter().map(of).collect()
 }

@@ -1,7 +1,8 @@
 //! Tables at the top of a scenario that have the parameters of a port scheme: what they share.
 
 use crate::Scenario;
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::fields::{
     At, Field, Fields, Section, property, read_section, section_schema, sections, value_or,
 };

@@ -1,7 +1,7 @@
 //! `[rcp]`: parameters of the ports of routers under RCP.
 
 use crate::Scenario;
-use crate::format::error::Fault;
+use crate::format::fault::Fault;
 use crate::format::fields::{
     At, Field, Fields, Section, choices, property, read_section, section_schema, sections, value_or,
 };

@@ -1,7 +1,6 @@
 //! `[reassembly]`, and `reassembly` of a host: how pieces of datagrams are put together again.
 
-use crate::Scenario;
-use crate::format::error::Fault;
+use crate::format::fault::Fault;
 use crate::format::fields::{
     At, Field, Fields, Section, property, read_section, section_schema, sections, value_or,
 };
@@ -50,12 +49,6 @@ pub(crate) fn resolve(
         memory_bytes: memory.as_ref().map_or(base.memory_bytes, |at| at.value.0),
         max_distance: value_or(max_distance, base.max_distance),
     })
-}
-
-/// The table of a scenario; None where it is the default.
-pub(crate) fn describe(scenario: &Scenario) -> Option<ReassemblyTable> {
-    let limits = scenario.reassembly;
-    (limits != ReassemblyLimits::of(scenario.ip_version)).then(|| table_of(limits))
 }
 
 /// The table that says these limits, every key given.

@@ -4,18 +4,23 @@ pub(crate) mod builtin;
 pub(crate) mod scenario_text;
 
 use crate::Scenario;
-use crate::format::error::{Fault, Problem, ScenarioError};
+use crate::format::error::{Problem, ScenarioError};
+use crate::format::fault::Fault;
 use crate::format::faults::{self, Faults, Lost};
-use crate::format::fields::{At, Field, Section};
+use crate::format::fields::{At, Field, Section, shown};
 use crate::format::source::{self, Sources};
 use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
+use crate::keys::inrpp;
 use crate::keys::kickass::KickAssTable;
 use crate::keys::port_tables::{self, PortTable};
 use crate::keys::rcp::RcpTable;
-use crate::keys::{attacks, expect, inrpp, schedules};
+use crate::model::protocols::Names;
 use crate::plan::{mtu_check, network, outline, samples};
-use crate::resolve::{buffers, events, flows, protocols, queues, tcp, tcp_of, text, topology};
+use crate::registry::named;
+use crate::resolve::{
+    attacks, buffers, events, expect, flows, protocols, queues, schedules, tcp, tcp_of, topology,
+};
 use forebay_base::{IpVersion, Span, Time};
 use forebay_net::EventSpec;
 use scenario_text::ScenarioText;
@@ -69,7 +74,7 @@ fn read_file(
         return Err(faults);
     };
     for assignment in set {
-        faults.keep(set::apply(&mut document, sources, assignment));
+        faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE));
     }
     let mut known = Vec::new();
     <File as Section>::keys(&mut known);
@@ -78,7 +83,9 @@ fn read_file(
     // that another.
     for _ in 0..MOST_CUTS {
         let mut wrong = Faults::default();
-        if let Some(file) = wrong.keep(File::read(&document, "")) {
+        named::check(&document, &mut wrong);
+        let file = wrong.keep(File::read(&document, ""));
+        if let Some(file) = file.filter(|_| wrong.is_empty()) {
             if wrong.keep(outline::check(&file)).is_some() {
                 return Ok(Readable { file, faults, lost, too_large });
             }
@@ -107,7 +114,7 @@ fn read(
     let no_keys = file::Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
-    let names = protocols::Names::of(&file);
+    let names = Names::of(&file);
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
     let events = all_events((&file, &topology), (sources, base), &mut faults);
@@ -231,9 +238,9 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
     if let (Some(at), Some(until)) = (&file.measure_from_s, until)
         && from >= until
     {
-        let shown = text::shown(&units::Seconds(until.since(Time::ZERO)));
-        let expected = format!("less than until_s ({shown})");
-        let found = text::shown(&at.value);
+        let end = shown(&units::Seconds(until.since(Time::ZERO)));
+        let expected = format!("less than until_s ({end})");
+        let found = shown(&at.value);
         faults.add(at.fault(Problem::OutOfRange { found, expected }));
     }
     let groups = file.flows.iter().flat_map(|at| &at.value);

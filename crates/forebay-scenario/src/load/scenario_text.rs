@@ -3,9 +3,11 @@
 use super::builtin::{BUILTINS, Builtin};
 use super::{LoadOptions, Readable, read_file};
 use crate::Scenario;
-use crate::format::error::{Fault, Problem, ScenarioError};
+use crate::format::error::{Problem, ScenarioError};
+use crate::format::fault::Fault;
+use crate::format::fault::read_text;
 use crate::format::input;
-use crate::format::source::{Sources, read_text};
+use crate::format::source::Sources;
 use crate::plan::memory_estimate::Outline;
 use crate::plan::outline;
 use std::path::{Path, PathBuf};

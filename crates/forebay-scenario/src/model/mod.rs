@@ -1,21 +1,25 @@
 //! Scenarios with every choice made.
 
+pub(crate) mod attacks;
+pub(crate) mod channels;
 pub(crate) mod expectation;
 pub(crate) mod labels;
 pub(crate) mod link_names;
+pub(crate) mod protocols;
+pub(crate) mod sizes;
 
-use crate::keys::attacks::Attack;
-use crate::keys::channels::{Channel, TraceFile};
 use crate::keys::file::FctClock;
 use crate::keys::inrpp::InrppNetwork;
-use crate::keys::sizes::{SizeClasses, SizeLaw};
 use crate::registry::{Chosen, Disciplines, Routers, Schemes};
-use crate::resolve::protocols::ProtocolSpec;
+use attacks::Attack;
+use channels::{Channel, TraceFile};
 use expectation::Expectation;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, Law, Life, LossModel, MiddleboxSpec, NetEvent, ReassemblyLimits};
 use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
 use forebay_transport::TcpConfig;
+use protocols::ProtocolSpec;
+use sizes::{SizeClasses, SizeLaw};
 use std::sync::Arc;
 
 /// A scenario with every choice made.

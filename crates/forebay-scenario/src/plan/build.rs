@@ -1,6 +1,7 @@
 //! From a scenario to the network that a driver runs.
 
-use crate::format::error::{Fault, ScenarioError};
+use crate::format::error::ScenarioError;
+use crate::format::fault::Fault;
 use crate::format::source::Sources;
 use crate::plan::network::Network;
 use crate::{Flow, Link, LinkDirection, Node, Scenario};

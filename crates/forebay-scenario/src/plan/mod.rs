@@ -1,3 +1,4 @@
+pub(crate) mod attacks;
 pub(crate) mod build;
 pub(crate) mod margin;
 pub mod memory_estimate;

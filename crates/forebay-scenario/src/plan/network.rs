@@ -1,8 +1,9 @@
 //! What routers and ports are in a run: what the scenario says of them, else what the protocols of
 //! the run need.
 
-use crate::format::error::Fault;
+use crate::format::fault::Fault;
 use crate::format::fields::At;
+use crate::format::fields::shown;
 use crate::format::item::whole;
 use crate::keys::file::{EventEntry, File};
 use crate::plan::mtu_check;
@@ -10,7 +11,6 @@ use crate::registry::protocol::Bundle;
 use crate::registry::{
     Carries, Chosen, Kind, Line, RouterTraits, Routers, SchemeTraits, Schemes, line,
 };
-use crate::resolve::text::shown;
 use crate::resolve::topology::Topology;
 use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::{IpVersion, NodeId, Rate, Time};

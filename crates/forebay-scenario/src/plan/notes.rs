@@ -1,8 +1,9 @@
 //! What a reader of results should know of a scenario.
 
 use crate::Scenario;
+use crate::format::fields::shown;
 use crate::format::units;
-use crate::resolve::{queues, text};
+use crate::resolve::queues;
 use forebay_base::Time;
 
 impl Scenario {
@@ -19,7 +20,7 @@ impl Scenario {
     /// Flows and events that no run reaches, because they begin when it has ended.
     fn late_notes(&self) -> Vec<String> {
         let Some(until) = self.until else { return Vec::new() };
-        let end = text::shown(&units::Seconds(until.since(Time::ZERO)));
+        let end = shown(&units::Seconds(until.since(Time::ZERO)));
         let late = self.flows.iter().filter(|flow| flow.start >= until).count();
         let all = self.flows.len();
         let mut notes = Vec::new();

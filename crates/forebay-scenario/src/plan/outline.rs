@@ -1,10 +1,11 @@
 //! How large a scenario is, before its groups are expanded and its CSV files are read.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::fields::At;
 use crate::keys::file::{CsvFiles, File, FlowGroup};
-use crate::keys::life;
 use crate::plan::memory_estimate::{MemoryEstimate, Outline, Size};
+use crate::resolve::life;
 use crate::resolve::topology::MAX_ENTITIES;
 use forebay_base::Span;
 use std::fs;

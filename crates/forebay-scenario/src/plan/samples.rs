@@ -1,8 +1,9 @@
 //! Whether the samples of series would dominate the run.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
+use crate::format::fields::shown;
 use crate::keys::file::File;
-use crate::resolve::text;
 use crate::{Flow, Link};
 use forebay_base::{Span, Time};
 
@@ -34,7 +35,7 @@ pub(crate) fn check(
     if sample.as_secs_f64() >= least_s {
         return Ok(());
     }
-    let found = text::shown(&at.value);
+    let found = shown(&at.value);
     // Rounded up, so that what is told is accepted.
     let digit = 10f64.powf(least_s.log10().floor() - 1.0);
     let told_s = ((least_s / digit).ceil() * digit * 1e9).ceil() / 1e9;

@@ -3,6 +3,7 @@
 use super::{Kind, Line, Made, Make, Over};
 use crate::keys::inrpp;
 use crate::keys::kickass;
+pub use crate::keys::kinds::{Controllers, Disciplines, Routers, Schemes, Word};
 use crate::keys::rcp;
 use crate::registry::protocol::Bundle;
 use crate::{Problem, Scenario};
@@ -16,22 +17,12 @@ use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock, RwLock};
 
-/// Congestion controllers with their receiver halves. Those of the table are not in this list but
-/// in `forebay-cc`: see [`Algorithm`](crate::Algorithm).
-pub enum Controllers {}
-
 /// What makes both ends of a path.
 #[derive(Clone)]
 pub struct ControllerMachine {
     pub(crate) controller: Arc<dyn Fn(Init) -> AnyController + Send + Sync>,
     pub(crate) feedback: Arc<dyn Fn() -> AnyFeedback + Send + Sync>,
 }
-
-/// Queue disciplines.
-pub enum Disciplines {}
-
-/// Port schemes: meter and egress.
-pub enum Schemes {}
 
 /// What else there is to know of a port scheme.
 #[derive(Clone, Copy, Debug, Default)]
@@ -59,9 +50,6 @@ pub(crate) struct Carries {
     pub key: &'static str,
     pub why: &'static str,
 }
-
-/// Routers.
-pub enum Routers {}
 
 /// What else there is to know of a kind of router.
 #[derive(Clone, Copy, Debug, Default)]
@@ -93,9 +81,6 @@ fn list_of<K: Kind>(
 }
 
 impl Kind for Controllers {
-    const WORD: &'static str = "protocol";
-    const KEY: &'static str = "";
-    const OWN_KEYS: &'static [&'static str] = &["of", "title"];
     type Machine = ControllerMachine;
     type Traits = Bundle;
 
@@ -109,9 +94,6 @@ impl Kind for Controllers {
 }
 
 impl Kind for Disciplines {
-    const WORD: &'static str = "discipline";
-    const KEY: &'static str = "discipline";
-    const OWN_KEYS: &'static [&'static str] = &["discipline", "limit", "rtt"];
     type Machine = MakeDiscipline;
     type Traits = ();
 
@@ -125,9 +107,6 @@ impl Kind for Disciplines {
 }
 
 impl Kind for Schemes {
-    const WORD: &'static str = "port scheme";
-    const KEY: &'static str = "scheme";
-    const OWN_KEYS: &'static [&'static str] = &["scheme"];
     type Machine = SchemeSpec;
     type Traits = SchemeTraits;
 
@@ -151,9 +130,6 @@ impl Kind for Schemes {
 }
 
 impl Kind for Routers {
-    const WORD: &'static str = "kind of router";
-    const KEY: &'static str = "kind";
-    const OWN_KEYS: &'static [&'static str] = &["kind"];
     type Machine = ForwardingSpec;
     type Traits = RouterTraits;
 

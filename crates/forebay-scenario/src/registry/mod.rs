@@ -4,13 +4,14 @@
 
 pub(crate) mod algorithms;
 mod kinds;
+pub(crate) mod named;
 pub(crate) mod param_types;
 pub(crate) mod protocol;
 mod registration;
 
 pub(crate) use kinds::{Carries, Params, first_line};
 pub use kinds::{
-    ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, SchemeTraits, Schemes,
+    ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, SchemeTraits, Schemes, Word,
 };
 pub use registration::{NoParams, RegisterError, Registration};
 
@@ -22,13 +23,7 @@ use std::fmt;
 use std::sync::RwLock;
 
 /// A kind of thing that scenarios name.
-pub trait Kind: Sized + 'static {
-    /// What messages call one of them.
-    const WORD: &'static str;
-    /// The key of its name, where parameters stand beside it; empty if they never do.
-    const KEY: &'static str;
-    /// Keys beside the parameters: no parameter may be called so.
-    const OWN_KEYS: &'static [&'static str];
+pub trait Kind: Word {
     /// What is made of parameters.
     type Machine: Clone + Send + Sync + 'static;
     /// What else there is to know of one of them.

@@ -1,6 +1,7 @@
 //! What a parameter takes, in words, from its JSON Schema: for values that serde does not read.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::fields::At;
 use crate::format::item::Item;
 use serde_json::{Map, Value as Json};

@@ -1,6 +1,7 @@
 //! What happens to the network, from the keys of the file and back.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::faults::{Faults, both};
 use crate::format::fields::At;
 use crate::format::units::Probability;

@@ -2,16 +2,19 @@
 
 use crate::Flow;
 use crate::format::csv;
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::faults::{Faults, all, both};
 use crate::format::fields::At;
 use crate::format::names::{is_name, kept};
 use crate::format::source::Sources;
 use crate::format::units::MAX_SPAN;
 use crate::keys::file::{CsvFiles, File, FlowGroup, numbered};
-use crate::keys::life::{self, Rounds, Waiting};
-use crate::keys::sizes::{self, SizeClasses};
-use crate::resolve::protocols::Names;
+use crate::keys::life::Rounds;
+use crate::model::protocols::Names;
+use crate::model::sizes::SizeClasses;
+use crate::resolve::life::{self, Waiting};
+use crate::resolve::sizes;
 use crate::resolve::topology::{MAX_ENTITIES, Topology, numbers};
 use forebay_base::{NodeId, Span, Time};
 use forebay_net::Law;

@@ -1,10 +1,16 @@
+pub(crate) mod attacks;
 pub(crate) mod buffers;
+pub(crate) mod channels;
 pub(crate) mod events;
+pub(crate) mod expect;
 pub(crate) mod flows;
+pub(crate) mod life;
 pub(crate) mod pace;
 pub(crate) mod protocols;
 pub(crate) mod queues;
 pub(crate) mod routes;
+pub(crate) mod schedules;
+pub(crate) mod sizes;
 pub(crate) mod tcp;
 pub(crate) mod tcp_of;
 pub(crate) mod text;

@@ -1,11 +1,12 @@
 //! How fast a link transmits: one of rate, trace, generator and bucket, from the keys of the file.
 
 use crate::Channel;
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::fields::At;
 use crate::format::traces::OPPORTUNITY_OVERHEAD_BYTES;
-use crate::keys::channels::{TraceFiles, bucket_of};
 use crate::keys::file::LinkParams;
+use crate::resolve::channels::{TraceFiles, bucket_of};
 use forebay_base::Rate;
 
 /// How fast a link transmits: its rate, and by what.

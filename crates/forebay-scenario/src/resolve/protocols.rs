@@ -1,98 +1,16 @@
 //! The algorithms that a scenario names, with the parameters that it gives them.
 
-use crate::Scenario;
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::faults::{Faults, note};
 use crate::format::fields::At;
 use crate::format::names::{is_name, kept};
-use crate::keys::file::{File, Param, ProtocolTable};
+use crate::keys::file::{File, ProtocolTable};
+use crate::keys::named::Param;
+use crate::model::protocols::{Names, ProtocolSpec};
 use crate::registry::algorithms::{Algorithm, AlgorithmSpec};
-use crate::registry::protocol::Bundle;
 use crate::resolve::tcp;
 use forebay_cc::Spec;
-
-/// A protocol whose parameters a scenario gives.
-#[derive(Clone, Debug, PartialEq)]
-pub struct ProtocolSpec {
-    /// Its name: that of its algorithm, or of a variant (`[protocol.NAME] of = "ALGORITHM"`).
-    pub name: &'static str,
-    /// What text calls it, if the scenario says so.
-    pub title: Option<String>,
-    /// Its algorithm, with all parameters.
-    pub algorithm: AlgorithmSpec,
-}
-
-/// The names of protocols that a scenario may use: algorithms, and the variants that it declares.
-pub(crate) struct Names(Vec<&'static str>);
-
-impl Names {
-    /// Those of a file. A variant that has mistakes of its own has a name all the same.
-    pub fn of(file: &File) -> Names {
-        let tables = file.protocol.iter().flat_map(|at| &at.value.0);
-        let variants = tables.filter(|table| table.of.is_some() && is_name(&table.name.value));
-        Names::with(variants.map(|table| kept(&table.name.value)))
-    }
-
-    fn with(variants: impl Iterator<Item = &'static str>) -> Names {
-        let mut names: Vec<_> = Algorithm::all().into_iter().map(Algorithm::name).collect();
-        for variant in variants {
-            if !names.contains(&variant) {
-                names.push(variant);
-            }
-        }
-        Names(names)
-    }
-
-    /// The protocol of that name.
-    pub fn lookup(&self, name: &At<String>) -> Result<&'static str, Fault> {
-        let found = self.find(&name.value);
-        found.map_err(|fault| Fault { loc: Some(name.loc), key: name.key.clone(), ..fault })
-    }
-
-    /// The same for a name that stands in no file.
-    pub fn find(&self, name: &str) -> Result<&'static str, Fault> {
-        self.0.iter().copied().find(|&known| known == name).ok_or_else(|| {
-            let problem = Problem::UnknownName { kind: "protocol", name: name.to_string() };
-            Fault::nowhere(problem).suggest(name, self.0.iter().copied())
-        })
-    }
-}
-
-impl Scenario {
-    /// The names of protocols that it can run: all algorithms, then its variants.
-    pub fn protocol_names(&self) -> Vec<&'static str> {
-        self.names().0
-    }
-
-    pub(crate) fn names(&self) -> Names {
-        Names::with(self.specs.iter().map(|spec| spec.name))
-    }
-
-    /// The algorithm of the protocol of that name, with the parameters that the scenario gives it;
-    /// None if there is no such protocol.
-    pub fn spec(&self, protocol: &str) -> Option<AlgorithmSpec> {
-        let given = self.specs.iter().find(|spec| spec.name == protocol);
-        let given = given.map(|spec| spec.algorithm.clone());
-        given.or_else(|| Algorithm::by_name(protocol).map(Algorithm::spec))
-    }
-
-    /// What text and figures call a protocol: for a variant without a title its name.
-    pub fn title(&self, protocol: &str) -> String {
-        let given = self.specs.iter().find(|spec| spec.name == protocol);
-        let title = given.and_then(|spec| spec.title.clone());
-        let known = || {
-            Algorithm::by_name(protocol).map_or(protocol, |algorithm| algorithm.title()).to_string()
-        };
-        title.unwrap_or_else(known)
-    }
-
-    /// What a protocol needs in the network: as its algorithm does.
-    pub fn bundle(&self, protocol: &'static str) -> Bundle {
-        let given = self.specs.iter().find(|spec| spec.name == protocol);
-        let algorithm = given.map_or(protocol, |spec| spec.algorithm.name());
-        Algorithm::by_name(algorithm).map_or_else(Bundle::default, Algorithm::bundle)
-    }
-}
 
 /// The protocols to compare: those named, or the default.
 pub(crate) fn compared(

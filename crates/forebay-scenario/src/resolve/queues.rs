@@ -1,13 +1,14 @@
 //! The queue of a link: its limit in bytes or packets, its discipline, and what is odd about them.
 
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
 use crate::format::faults::{Faults, both};
 use crate::format::fields::At;
+use crate::format::fields::shown;
 use crate::format::units::GivenLimit;
 use crate::keys::file::Queue;
-use crate::keys::named;
+use crate::registry::named;
 use crate::registry::{Chosen, Disciplines, lines};
-use crate::resolve::text::shown;
 use crate::resolve::topology::Topology;
 use crate::{LinkDirection, Scenario};
 use forebay_base::{LinkId, Rate, Span};

@@ -6,49 +6,18 @@
 //! `[tcp_of.NAME]` says.
 
 use crate::Scenario;
-use crate::format::error::Fault;
-use crate::format::faults::{Faults, all};
-use crate::format::fields::{At, Field, join};
-use crate::format::item::{Item, Value};
-use crate::keys::file::{AckRule, Tcp};
-use crate::registry::algorithms::Algorithm;
+use crate::format::fault::Fault;
+use crate::format::faults::Faults;
+use crate::format::fields::{At, Field};
+use crate::keys::file::{AckRule, Tcp, TcpOf};
+use crate::model::protocols::Names;
 use crate::resolve::buffers;
 use crate::resolve::buffers::Needed;
-use crate::resolve::protocols::Names;
 use crate::resolve::tcp;
 use crate::resolve::topology::Topology;
 use forebay_base::{Rng, Stream};
 use forebay_cc::{AckPolicy, AnyController, Controller, Init};
 use forebay_transport::{TcpConfig, data_option_bytes};
-use serde_json::{Map, Value as Json, json};
-
-/// Tables of transport keys, by protocol.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TcpOf(pub Vec<(At<String>, Tcp)>);
-
-impl Field for TcpOf {
-    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        let Value::Table(entries) = &item.value else {
-            return Err(item.expected(key, "a table of tables, one per protocol"));
-        };
-        let tables = entries.iter().map(|entry| {
-            let key = join(key, &entry.key);
-            let table = Tcp::read(&entry.item, &key)?;
-            Ok((At { value: entry.key.clone(), loc: entry.key_loc, key }, table))
-        });
-        all(tables).map(TcpOf)
-    }
-    fn write(&self) -> toml::Value {
-        let tables = self.0.iter().map(|(name, tcp)| (name.value.clone(), tcp.write()));
-        toml::Value::Table(tables.collect())
-    }
-    fn schema() -> Json {
-        let names = Algorithm::all().into_iter().map(|entry| entry.name().to_string());
-        let tables: Map<String, Json> = names.map(|name| (name, Tcp::schema())).collect();
-        // Further names are those of variants.
-        json!({ "type": "object", "properties": tables, "additionalProperties": Tcp::schema() })
-    }
-}
 
 impl Scenario {
     /// Configuration of the connections of a protocol.

@@ -1,29 +1,31 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
-use crate::format::fields::{At, Field, Section};
+use crate::format::fields::{At, Section};
 use crate::format::source::Loc;
 use crate::format::units::{Bytes, GivenLimit, Seconds};
-use crate::keys::attacks;
 use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
-use crate::keys::expect;
 use crate::keys::file::{
-    File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, Param, ProtocolTable, Protocols,
-    Queue, QueueTable, RouterEntry, RouterTable,
+    File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, ProtocolTable, Protocols, Queue,
+    QueueTable, RouterEntry, RouterTable,
 };
 use crate::keys::inrpp;
-use crate::keys::life;
+use crate::keys::life::LawOf;
 use crate::keys::losses::LossKey;
 use crate::keys::middleboxes::MiddleboxTable;
-use crate::keys::named::Named;
+use crate::keys::named::{Named, Param};
 use crate::keys::port_tables;
 use crate::keys::reassembly;
-use crate::keys::sizes;
+use crate::registry::{Chosen, Kind};
+use crate::resolve::attacks;
 use crate::resolve::events;
+use crate::resolve::expect;
+use crate::resolve::life;
+use crate::resolve::sizes;
 use crate::resolve::tcp;
 use crate::resolve::tcp_of;
 use crate::{Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario};
 use forebay_base::Time;
-use forebay_net::Law;
+use forebay_net::{Law, ReassemblyLimits};
 use forebay_queue::Limit;
 use std::fmt::Write;
 
@@ -95,6 +97,7 @@ fn file(scenario: &Scenario) -> File {
         let reassembly = node.reassembly.map(|limits| At::new(reassembly::table_of(limits)));
         HostEntry(HostGroup { name, reassembly, ..HostGroup::default() })
     };
+    let differs = scenario.reassembly != ReassemblyLimits::of(scenario.ip_version);
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
     let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
@@ -112,10 +115,10 @@ fn file(scenario: &Scenario) -> File {
         inrpp: inrpp::describe(scenario).map(At::new),
         rcp: port_tables::describe(scenario),
         kickass: port_tables::describe(scenario),
-        reassembly: reassembly::describe(scenario).map(At::new),
+        reassembly: differs.then(|| At::new(reassembly::table_of(scenario.reassembly))),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
-        router: scenario.router.as_ref().map(|router| At::new(Named::describe(router))),
+        router: scenario.router.as_ref().map(|router| At::new(of_registry(router))),
         routers: some(all(of(false).map(router))),
         hosts: some(all(of(true).map(host))),
         links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
@@ -128,7 +131,7 @@ fn file(scenario: &Scenario) -> File {
 }
 
 fn router(node: &crate::Node) -> RouterEntry {
-    let router = node.router.as_ref().map(|router| At::new(Named::describe(router)));
+    let router = node.router.as_ref().map(|router| At::new(of_registry(router)));
     RouterEntry(RouterTable { name: At::new(node.name.clone()), router })
 }
 
@@ -143,12 +146,16 @@ fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
 }
 
 /// Parameters as they would be given.
-pub(crate) fn given(params: &toml::Table) -> Vec<Param> {
+fn given(params: &toml::Table) -> Vec<Param> {
     let param = |(key, value): (&String, &toml::Value)| {
         let (key, value) = (key.clone(), At::new(value.clone()));
         Param { key, key_loc: Loc::default(), value }
     };
     params.iter().map(param).collect()
+}
+
+fn of_registry<K: Kind>(chosen: &Chosen<K>) -> Named<K> {
+    Named::new(chosen.name(), given(&chosen.params))
 }
 
 fn link(link: &Link, a: String, b: String) -> LinkEntry {
@@ -198,7 +205,7 @@ fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),
-        port: wire.port.as_ref().map(|port| At::new(Named::describe(port))),
+        port: wire.port.as_ref().map(|port| At::new(of_registry(port))),
     }
 }
 
@@ -206,7 +213,7 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
     let mut group = FlowGroup {
         src: At::new(src),
         dst: At::new(dst),
-        start: some(life::LawOf(match flow.start_law {
+        start: some(LawOf(match flow.start_law {
             None => Law::Constant(flow.start.since(Time::ZERO)),
             Some(law) => law,
         })),
@@ -220,12 +227,4 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
         life::describe(life, &mut group);
     }
     group
-}
-
-/// A value of the format as text, for messages and tables.
-pub(crate) fn shown(value: &impl Field) -> String {
-    match value.write() {
-        toml::Value::String(text) => text,
-        other => other.to_string(),
-    }
 }

@@ -1,13 +1,14 @@
 //! The caches of INRPP routers: as a scenario gives them, or as the margin rule sizes them.
 
 use super::{CacheTable, InrppTable, NAME};
-use crate::format::error::{Fault, Problem};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
+use crate::format::fields::shown;
 use crate::format::fields::{At, Field, choices};
 use crate::format::item::{Item, Value, whole};
 use crate::format::units::Room;
 use crate::plan::margin::{Margin, Waiting, margins};
 use crate::plan::mtu_check;
-use crate::resolve::text::shown;
 use crate::{Flow, Scenario};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ForwardingSpec;

@@ -2,7 +2,7 @@
 
 use super::{Placed, Topology};
 use crate::format::csv;
-use crate::format::error::Fault;
+use crate::format::fault::Fault;
 use crate::format::faults::{Faults, both};
 use crate::format::fields::At;
 use crate::format::source::Sources;

@@ -1,0 +1,126 @@
+//! A mistake and the place of its text, before it is known where that stands in a file.
+
+use crate::format::error::{Mistake, Problem};
+use crate::format::input;
+use crate::format::source::{Loc, Sources, readable};
+use std::path::Path;
+
+/// Characters of a value or a name that a message shows.
+const MOST_SHOWN: usize = 120;
+/// Characters of a message made of several, and of a path.
+const MOST_SAID: usize = 4_096;
+
+/// A problem at a location that only its [`Sources`] can turn into a line and a column.
+#[derive(Debug)]
+pub(crate) struct Fault {
+    pub problem: Box<Problem>,
+    pub loc: Option<Loc>,
+    pub key: String,
+    pub hint: Option<String>,
+    /// It comes from another mistake, and is not told.
+    pub follows: bool,
+    /// What else is wrong with the same value.
+    pub others: Vec<Fault>,
+}
+
+impl Fault {
+    /// A problem at `loc`, which is the value of `key`.
+    pub fn at(loc: Loc, key: impl Into<String>, problem: Problem) -> Fault {
+        Fault { loc: Some(loc), key: key.into(), ..Fault::nowhere(problem) }
+    }
+    /// A problem of no place in any text.
+    pub fn nowhere(problem: Problem) -> Fault {
+        let (problem, others) = (Box::new(problem), Vec::new());
+        Fault { problem, loc: None, key: String::new(), hint: None, follows: false, others }
+    }
+    /// The same as what comes from another mistake, if that is true.
+    pub fn following(self, follows: bool) -> Fault {
+        Fault { follows: self.follows || follows, ..self }
+    }
+    /// The same, where keys that are missing come from another mistake.
+    pub fn missing_follows(mut self) -> Fault {
+        self.others = self.others.into_iter().map(Fault::missing_follows).collect();
+        let missing = matches!(*self.problem, Problem::MissingKey { .. });
+        self.following(missing)
+    }
+    /// Both.
+    pub fn and(mut self, other: Fault) -> Fault {
+        self.others.push(other);
+        self
+    }
+    pub fn hint(self, hint: impl Into<String>) -> Fault {
+        Fault { hint: Some(hint.into()), ..self }
+    }
+    /// Suggest the nearest of `names`, or list them, the first ones if they are many, if none is
+    /// near.
+    pub fn suggest<'a>(self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
+        let names: Vec<&str> = names.into_iter().collect();
+        match nearest(name, &names) {
+            Some(near) => self.hint(format!("did you mean `{near}`?")),
+            None if names.is_empty() => self,
+            None if names.len() <= 40 => self.hint(format!("one of: {}", names.join(", "))),
+            None => {
+                let first = names[..10].join(", ");
+                self.hint(format!("one of: {first}, and {} more", names.len() - 10))
+            }
+        }
+    }
+    /// Resolve the location of a fault that stands in `again` further places.
+    pub fn mistake(self, sources: &Sources, again: usize) -> Mistake {
+        let key = readable(&self.key, MOST_SHOWN);
+        let place = self.loc.map(|loc| Box::new(sources.place(loc, key)));
+        let mut problem = self.problem;
+        problem.texts().into_iter().for_each(|(text, most)| *text = readable(text, most));
+        Mistake { problem, place, hint: self.hint.map(|hint| readable(&hint, MOST_SAID)), again }
+    }
+}
+
+/// The name most like `name`, if one is like it at all.
+pub(crate) fn nearest<'a>(name: &str, names: &[&'a str]) -> Option<&'a str> {
+    let lower = name.to_lowercase();
+    names
+        .iter()
+        .map(|&candidate| (strsim::jaro_winkler(&lower, &candidate.to_lowercase()), candidate))
+        .filter(|&(likeness, _)| likeness >= 0.8)
+        // The first of equals, so that the answer does not depend on how ties are broken.
+        .fold(None, |best: Option<(f64, &str)>, next| match best {
+            Some(old) if old.0 >= next.0 => Some(old),
+            _ => Some(next),
+        })
+        .map(|(_, candidate)| candidate)
+}
+
+impl Problem {
+    /// The parts that may come from a file, and how many characters of each a message shows.
+    fn texts(&mut self) -> Vec<(&mut String, usize)> {
+        use Problem::{
+            Conflict, Csv, Duplicate, File, MissingKey, NoFlows, NoRoute, NotAssignment,
+            OutOfRange, PacketTooLarge, Syntax, Trace, Unit, UnknownCell, UnknownKey, UnknownName,
+            WrongType,
+        };
+        match self {
+            NotAssignment(text) | UnknownKey(text) => vec![(text, MOST_SHOWN)],
+            UnknownName { name, .. } | Duplicate { name, .. } => vec![(name, MOST_SHOWN)],
+            WrongType { expected, found } | OutOfRange { found, expected } => {
+                vec![(found, MOST_SHOWN), (expected, MOST_SAID)]
+            }
+            Unit { found, why, .. } => vec![(found, MOST_SHOWN), (why, MOST_SHOWN)],
+            UnknownCell { prefix: a, cell: b } | NoRoute { from: a, to: b } => {
+                vec![(a, MOST_SHOWN), (b, MOST_SHOWN)]
+            }
+            Conflict(text) | Csv(text) | Trace(text) | PacketTooLarge { what: text, .. } => {
+                vec![(text, MOST_SAID)]
+            }
+            File { path, why } => vec![(path, MOST_SAID), (why, MOST_SAID)],
+            // The parser's own words, in several lines; they quote one character at most.
+            Syntax(_) | MissingKey { .. } | NoFlows => Vec::new(),
+        }
+    }
+}
+
+/// The text of a file. The error has no place: the caller knows who named the file.
+pub(crate) fn read_text(path: &Path) -> Result<String, Fault> {
+    let shown = path.display().to_string();
+    input::read_text(path)
+        .map_err(|e| Fault::nowhere(Problem::File { path: shown, why: input::reason(&e) }))
+}

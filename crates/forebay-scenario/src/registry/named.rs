@@ -1,0 +1,172 @@
+//! What the names of a scenario file stand for, and whether their parameters are theirs.
+
+use super::{Chosen, Kind, Line, line, lines};
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
+use crate::format::faults::Faults;
+use crate::format::fields::{At, Field};
+use crate::format::item::{Item, Value, join};
+use crate::keys::file::Queue;
+use crate::keys::kinds::{Disciplines, Routers, Schemes, Word};
+use crate::keys::named::{FORMS, NAMES, Named, OWN, Param};
+use forebay_base::ParamError;
+use serde_json::{Value as Json, json};
+use std::sync::Arc;
+
+impl<K: Kind> Named<K> {
+    /// It, every parameter known and within its range.
+    pub fn resolve(&self) -> Result<Arc<Chosen<K>>, Fault> {
+        choose(lookup(&self.name)?, &self.params, &self.name.place()).map(Arc::new)
+    }
+}
+
+/// A value of the document, and its key.
+struct Place<'a>(&'a Item, String);
+
+impl<'a> Place<'a> {
+    fn get(&self, key: &str) -> Option<Place<'a>> {
+        let Value::Table(entries) = &self.0.value else { return None };
+        let entry = entries.iter().find(|entry| entry.key == key)?;
+        Some(Place(&entry.item, join(&self.1, key)))
+    }
+    fn elements(&self, key: &str) -> Vec<Place<'a>> {
+        let Some(Place(Item { value: Value::Array(items), .. }, list)) = self.get(key) else {
+            return Vec::new();
+        };
+        let place = |(i, item)| Place(item, format!("{list}[{i}]"));
+        items.iter().enumerate().map(place).collect()
+    }
+    /// Look up the name at a key. What cannot be read is reported by whoever reads the file.
+    fn check<K: Kind>(&self, key: &str, faults: &mut Faults) {
+        let Some(Place(item, key)) = self.get(key) else { return };
+        let Ok(named) = Named::<K>::read(item, &key) else { return };
+        faults.keep(check_keys::<K>(Some(&named.name), &named.params, &key, K::OWN_KEYS));
+    }
+    /// The same of a queue.
+    fn check_queue(&self, faults: &mut Faults) {
+        let Some(Place(item, key)) = self.get("queue") else { return };
+        let Ok(Queue { table, params }) = Queue::read(item, &key) else { return };
+        let name = table.discipline.as_ref();
+        faults.keep(check_keys::<Disciplines>(name, &params, &key, Disciplines::OWN_KEYS));
+    }
+}
+
+/// Look up the names of disciplines, port schemes and routers in a document, and the keys beside
+/// them.
+pub(crate) fn check(document: &Item, faults: &mut Faults) {
+    let top = Place(document, String::new());
+    top.check::<Routers>("router", faults);
+    for router in top.elements("routers") {
+        router.check::<Routers>("router", faults);
+    }
+    let mut wires: Vec<Place<'_>> = top.get("link_defaults").into_iter().collect();
+    wires.extend(top.get("csv").and_then(|csv| csv.get("access")));
+    for end in ["links", "hosts"].into_iter().flat_map(|list| top.elements(list)) {
+        wires.extend(end.get("reverse"));
+        wires.push(end);
+    }
+    for wire in wires {
+        wire.check_queue(faults);
+        wire.check::<Schemes>("port", faults);
+    }
+}
+
+/// The line of that name.
+pub(crate) fn lookup<K: Kind>(name: &At<String>) -> Result<&'static Line<K>, Fault> {
+    line::<K>(&name.value).ok_or_else(|| {
+        let problem = Problem::UnknownName { kind: K::WORD, name: name.value.clone() };
+        name.fault(problem).suggest(&name.value, lines::<K>().iter().map(|line| line.name))
+    })
+}
+
+/// Errors if a parameter of the table that is called `key` is none of what `name` names; without a
+/// name, of none of the kind.
+pub(crate) fn check_keys<K: Kind>(
+    name: Option<&At<String>>,
+    params: &[Param],
+    key: &str,
+    own: &[&str],
+) -> Result<(), Fault> {
+    let lines = match name {
+        Some(name) => vec![lookup::<K>(name)?],
+        None => lines::<K>(),
+    };
+    let known: Vec<&str> = lines.iter().flat_map(|line| line.keys()).collect();
+    let odd = params.iter().find(|param| !known.contains(&param.key.as_str()));
+    odd.map_or(Ok(()), |param| {
+        let fault = Fault::at(param.key_loc, key, Problem::UnknownKey(param.key.clone()));
+        Err(fault.suggest(&param.key, known.iter().copied().chain(own.iter().copied())))
+    })
+}
+
+/// What a line makes of parameters. `place` is where its table, or its name, stands.
+pub(crate) fn choose<K: Kind>(
+    line: &'static Line<K>,
+    params: &[Param],
+    place: &At<()>,
+) -> Result<Chosen<K>, Fault> {
+    let mut given = toml::Table::new();
+    let mut made = line.defaults();
+    for param in params {
+        given.insert(param.key.clone(), param.value.value.clone());
+        let read = (line.make)(&given);
+        made = read.map_err(|text| match line.over {
+            // The words are those of the keys of its table.
+            Some(_) => param.value.fault(Problem::Conflict(text)),
+            None => line.param_schema().fault(&param.key, &param.value, text),
+        })?;
+    }
+    let Err(ParamError { param: key, allowed }) = made.range else {
+        return Ok(Chosen::of(line, made, given));
+    };
+    let expected = allowed.to_string();
+    Err(match params.iter().find(|param| param.key == key) {
+        Some(Param { value, .. }) => {
+            value.fault(Problem::OutOfRange { found: value.value.to_string(), expected })
+        }
+        None => place.fault(Problem::Conflict(format!("`{key}` must be {expected}"))),
+    })
+}
+
+/// The schema of a table, one form for each line. `own` is that of the keys that all have.
+fn schemas<K: Kind>(own: &Json) -> Vec<Json> {
+    let of = |line: &'static Line<K>| {
+        let mut form = own.clone();
+        form["title"] = line.title.into();
+        form["description"] = line.summary.into();
+        form["properties"][K::KEY]["const"] = line.name.into();
+        for (key, schema) in line.schema["properties"].as_object().into_iter().flatten() {
+            form["properties"][key] = schema.clone();
+        }
+        form
+    };
+    lines::<K>().into_iter().map(of).collect()
+}
+
+/// Put names and their parameters where a schema has places for them.
+pub(crate) fn fill(schema: &mut Json) {
+    let filled = |form: &mut Json| {
+        let form = form.take();
+        let kinds = [of_kind::<Disciplines>, of_kind::<Schemes>, of_kind::<Routers>];
+        kinds.into_iter().find_map(|of| of(&form)).unwrap_or_else(|| vec![form])
+    };
+    match schema {
+        Json::Array(values) => values.iter_mut().for_each(fill),
+        Json::Object(map) => {
+            if let Some(Json::Array(forms)) = map.get_mut("anyOf") {
+                *forms = forms.iter_mut().flat_map(filled).collect();
+            }
+            map.values_mut().for_each(fill);
+        }
+        _ => {}
+    }
+}
+
+/// What stands at a place for names or forms of this kind; None if it is none.
+fn of_kind<K: Kind>(place: &Json) -> Option<Vec<Json>> {
+    if place[NAMES] == K::KEY {
+        let names: Vec<&str> = lines::<K>().iter().map(|line| line.name).collect();
+        return Some(vec![json!({ "enum": names })]);
+    }
+    (place[FORMS] == K::KEY).then(|| schemas::<K>(&place[OWN]))
+}

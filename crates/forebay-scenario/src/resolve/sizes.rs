@@ -1,0 +1,235 @@
+//! How much the flows of a group send.
+
+use crate::format::error::Problem;
+use crate::format::fault::Fault;
+use crate::format::faults::both;
+use crate::format::fields::{At, Field};
+use crate::format::units::{Bytes, Number};
+use crate::keys::file::FlowGroup;
+use crate::keys::sizes::{Amount, SizeOf, SizeTable};
+use crate::model::sizes::{SizeClasses, SizeForm, SizeLaw};
+
+/// How much a flow sends.
+#[derive(Clone, Copy)]
+pub(crate) enum Size {
+    Endless,
+    Bytes(u64),
+    Drawn(SizeLaw),
+}
+
+impl Size {
+    /// The most bytes that it can be; None: without end.
+    pub fn most_bytes(&self) -> Option<u64> {
+        match self {
+            Size::Endless => None,
+            Size::Bytes(bytes) => Some(*bytes),
+            Size::Drawn(law) => Some(law.most_bytes()),
+        }
+    }
+    pub fn law(&self) -> Option<SizeLaw> {
+        match self {
+            Size::Drawn(law) => Some(*law),
+            _ => None,
+        }
+    }
+}
+
+/// One of `bytes`, `packets` and `endless`.
+pub(crate) fn of_group(group: &At<FlowGroup>, mss_bytes: u64) -> Result<Size, Fault> {
+    let flow = &group.value;
+    let endless = flow.endless.as_ref().is_some_and(|at| at.value);
+    let positive = |place: At<()>, n: u64| match n {
+        0 => {
+            let expected = "1 or more".to_string();
+            Err(place.fault(Problem::OutOfRange { found: "0".into(), expected }))
+        }
+        _ => Ok(n),
+    };
+    match (&flow.bytes, &flow.packets, endless) {
+        (Some(bytes), None, false) => match &bytes.value {
+            SizeOf::Number(number) => positive(bytes.place(), number.0).map(Size::Bytes),
+            SizeOf::Law(table) => law(table, &bytes.place(), 1).map(Size::Drawn),
+        },
+        (None, Some(packets), false) => match &packets.value {
+            SizeOf::Number(number) => {
+                let packets = positive(packets.place(), u64::from(*number))?;
+                // 2^32 packets of 2^16 bytes fit.
+                Ok(Size::Bytes(packets * mss_bytes))
+            }
+            SizeOf::Law(table) => {
+                in_packets(table)?;
+                law(table, &packets.place(), mss_bytes).map(Size::Drawn)
+            }
+        },
+        (None, None, true) => Ok(Size::Endless),
+        (None, None, false) if flow.stop.is_some() => Ok(Size::Endless),
+        (None, None, false) => {
+            let meaning = "how much the flow sends; or `packets`, or `endless = true`".into();
+            Err(group.fault(Problem::MissingKey { key: "bytes", meaning }))
+        }
+        _ => {
+            let text = "only one of `bytes`, `packets` and `endless` may be given";
+            Err(group.fault(Problem::Conflict(text.into())))
+        }
+    }
+}
+
+/// A law of packets has no units of bytes.
+fn in_packets(table: &SizeTable) -> Result<(), Fault> {
+    let amounts = [&table.exponential, &table.mean, &table.least, &table.most];
+    match amounts.into_iter().flatten().find(|at| at.value.in_bytes) {
+        Some(at) => {
+            let text = "a number of packets has no unit; `bytes` has laws in bytes";
+            Err(at.fault(Problem::Conflict(text.into())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// The law of a table at `place`, in units of so many bytes.
+fn law(table: &SizeTable, place: &At<()>, unit_bytes: u64) -> Result<SizeLaw, Fault> {
+    let (form, most) = both(form(table, place), most(table, place, unit_bytes))?;
+    let least = match form {
+        SizeForm::Pareto { least, .. } => least,
+        _ => 0.0,
+    };
+    if (most as f64) < least {
+        let at = table.most.as_ref().expect("it was read");
+        let expected = format!("the least size ({least}) or more");
+        return Err(at.fault(Problem::OutOfRange { found: most.to_string(), expected }));
+    }
+    Ok(SizeLaw { form, most, unit_bytes })
+}
+
+/// No law gives more bytes: 2^50.
+const MOST_BYTES: f64 = (1u64 << 50) as f64;
+
+fn most(table: &SizeTable, place: &At<()>, unit_bytes: u64) -> Result<u64, Fault> {
+    let Some(at) = &table.most else {
+        let meaning = "the largest size: what would be larger has this size".to_string();
+        return Err(place.fault(Problem::MissingKey { key: "most", meaning }));
+    };
+    let whole = at.value.value.fract() == 0.0;
+    if whole && (1.0..=MOST_BYTES / unit_bytes as f64).contains(&at.value.value) {
+        return Ok(at.value.value as u64);
+    }
+    let expected = "a whole number from 1 to 2^50 bytes".to_string();
+    Err(at.fault(Problem::OutOfRange { found: at.value.value.to_string(), expected }))
+}
+
+fn form(table: &SizeTable, place: &At<()>) -> Result<SizeForm, Fault> {
+    match (&table.pareto, &table.lomax, &table.exponential) {
+        (Some(shape), None, None) => match (&table.mean, &table.least) {
+            (Some(mean), None) => {
+                let (shape, mean) = both(above(shape, 1.0), positive(mean))?;
+                Ok(SizeForm::Pareto { shape, least: mean * (shape - 1.0) / shape })
+            }
+            (None, Some(least)) => {
+                let (shape, least) = both(above(shape, 0.0), positive(least))?;
+                Ok(SizeForm::Pareto { shape, least })
+            }
+            (None, None) => Err(no_mean(place, "mean of the law; or `least`")),
+            (Some(_), Some(at)) => {
+                let text = "only one of `mean` and `least` may be given";
+                Err(at.fault(Problem::Conflict(text.into())))
+            }
+        },
+        (None, Some(shape), None) => {
+            only_pareto(&table.least)?;
+            let Some(mean) = &table.mean else { return Err(no_mean(place, "mean of the law")) };
+            let (shape, mean) = both(above(shape, 1.0), positive(mean))?;
+            Ok(SizeForm::Lomax { shape, mean })
+        }
+        (None, None, Some(mean)) => {
+            only_pareto(&table.least)?;
+            if let Some(at) = &table.mean {
+                let text = "`exponential` is the mean already";
+                return Err(at.fault(Problem::Conflict(text.into())));
+            }
+            positive(mean).map(SizeForm::Exponential)
+        }
+        _ => {
+            let text = "one of `pareto`, `lomax` and `exponential`";
+            Err(place.fault(Problem::Conflict(text.into())))
+        }
+    }
+}
+
+fn no_mean(place: &At<()>, meaning: &str) -> Fault {
+    place.fault(Problem::MissingKey { key: "mean", meaning: meaning.to_string() })
+}
+
+fn only_pareto(least: &Option<At<Amount>>) -> Result<(), Fault> {
+    match least {
+        Some(at) => {
+            let text = "`least` goes with `pareto`: sizes of the other laws begin at 0";
+            Err(at.fault(Problem::Conflict(text.into())))
+        }
+        None => Ok(()),
+    }
+}
+
+/// A shape that gives the law what is asked of it: a mean needs one above 1.
+fn above(shape: &At<Number>, bound: f64) -> Result<f64, Fault> {
+    if shape.value.0 > bound {
+        return Ok(shape.value.0);
+    }
+    let found = shape.value.0.to_string();
+    let expected = match bound > 0.0 {
+        true => "more than 1: with a smaller shape there is no mean".to_string(),
+        false => "more than 0".to_string(),
+    };
+    Err(shape.fault(Problem::OutOfRange { found, expected }))
+}
+
+fn positive(at: &At<Amount>) -> Result<f64, Fault> {
+    if at.value.value > 0.0 {
+        return Ok(at.value.value);
+    }
+    let (found, expected) = (at.value.value.to_string(), "more than 0".to_string());
+    Err(at.fault(Problem::OutOfRange { found, expected }))
+}
+
+/// The bounds of the key `size_classes`: ascending numbers of packets, one at least.
+pub(crate) fn bounds(at: &At<Vec<u32>>) -> Result<&[u32], Fault> {
+    let bounds = &at.value[..];
+    let ascend = bounds.windows(2).all(|pair| pair[0] < pair[1]);
+    if ascend && bounds.first().is_some_and(|&first| first > 0) {
+        return Ok(bounds);
+    }
+    let expected = "numbers of packets, each larger than the one before".to_string();
+    Err(at.fault(Problem::OutOfRange { found: at.value.write().to_string(), expected }))
+}
+
+/// The keys of a flow of this size.
+pub(crate) fn describe(
+    (bytes, law): (Option<u64>, Option<&SizeLaw>),
+    classes: Option<&SizeClasses>,
+    group: &mut FlowGroup,
+) {
+    let amount = |value: f64| At::new(Amount { value, in_bytes: false });
+    match law {
+        None => {
+            group.bytes = bytes.map(|bytes| At::new(SizeOf::Number(Bytes(bytes))));
+            group.endless = bytes.is_none().then(|| At::new(true));
+        }
+        Some(law) => {
+            let shape = |shape| Some(At::new(Number(shape)));
+            let mut table = SizeTable { most: Some(amount(law.most as f64)), ..Default::default() };
+            match law.form {
+                SizeForm::Pareto { shape: of, least } => {
+                    (table.pareto, table.least) = (shape(of), Some(amount(least)));
+                }
+                SizeForm::Lomax { shape: of, mean } => {
+                    (table.lomax, table.mean) = (shape(of), Some(amount(mean)));
+                }
+                SizeForm::Exponential(mean) => table.exponential = Some(amount(mean)),
+            }
+            match law.unit_bytes {
+                1 => group.bytes = Some(At::new(SizeOf::Law(Box::new(table)))),
+                _ => group.packets = Some(At::new(SizeOf::Law(Box::new(table)))),
+            }
+        }
+    }
+    group.size_classes = classes.map(|classes| At::new(classes.bounds_packets.clone()));
+}
