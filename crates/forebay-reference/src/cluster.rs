@@ -21,7 +21,7 @@
 //! slackness). A detour that is not in the program and breaks (4) would help: it is taken in, and
 //! the program is solved again.
 
-use super::max_min::{Detour, Row, Use};
+use super::load::{Detour, Row, Use};
 use microlp::{ComparisonOp, OptimizationDirection, Problem, Variable};
 use std::collections::BTreeMap;
 

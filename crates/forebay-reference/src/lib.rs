@@ -26,6 +26,7 @@
 
 mod cluster;
 mod known;
+mod load;
 mod max_min;
 mod outcome;
 mod packet_cost;
@@ -36,7 +37,8 @@ mod two_way;
 use forebay_scenario::Algorithm;
 
 pub use known::Known;
-pub use max_min::{Demand, Detour, MaxMin, Use};
+pub use load::{Demand, Detour, Use};
+pub use max_min::MaxMin;
 pub use packet_cost::PacketCost;
 pub use sharing::{Change, Fluid, FluidFlow, Horizon, Served};
 

@@ -1,7 +1,7 @@
 //! From a network of packets to one of fluid: routes, weights, detours, and the times that fluid
 //! does not know.
 
-use super::max_min::{Detour, Use};
+use super::load::{Detour, Use};
 use super::packet_cost::PacketCost;
 use super::sharing::{Change, Fluid, FluidFlow};
 use super::{Mode, NoReference};

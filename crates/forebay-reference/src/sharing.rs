@@ -4,7 +4,7 @@
 //! departure is known exactly. Flows that share a route have the same rate: each route has one
 //! clock of bytes served, and a flow leaves when it has advanced by what the flow needs.
 
-use super::max_min::{Demand, Detour, Use};
+use super::load::{Demand, Detour, Use};
 use super::two_way::TwoWay;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;

@@ -9,7 +9,8 @@
 //! take more (a slow link under the ACKs of a fast one), who gets what depends on the queue:
 //! then all rates rise together until the link is full, and [`TwoWay::crowded`] says so.
 
-use super::max_min::{Demand, Detour, MaxMin, Use};
+use super::load::{Demand, Detour, Use};
+use super::max_min::MaxMin;
 
 /// Most rounds until ACKs stay the same. Each is closer by the size of ACKs to data.
 const MOST_ROUNDS: usize = 100;

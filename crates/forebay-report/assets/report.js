@@ -161,11 +161,11 @@
       figure?.querySelector("figcaption").append(saveButtons("plot", saved));
     }
   }
-  function axesOfScatter({ unit_s, end_bps, quantity }, { from_s, to_s, log }, reversed) {
-    const [[second, by], [letter, scale]] = [unit_s, prefix("bit/s", end_bps)];
+  function axesOfScatter({ unit_s, rates, quantity }, { from, to, log }, reversed) {
+    const [[second, by], [letter, scale]] = [unit_s, prefix("bit/s", rates.to)];
     return {
-      x: { label: `${quantity} (${second}s)`, scale: by, log, from: from_s, to: to_s, reversed },
-      y: { label: `throughput (${letter}bit/s)`, scale, from: 0, to: end_bps },
+      x: { label: `${quantity} (${second}s)`, scale: by, log, from, to, reversed },
+      y: { label: `throughput (${letter}bit/s)`, scale, ...rates },
     };
   }
   // A figure with its buttons; `saved` says what they write.
@@ -238,65 +238,23 @@
     }
     return bands.filter((band) => band.state > 0);
   }
-  function drawBands(u, bands) {
-    const { ctx, bbox } = u;
+  // Draws within what the axes of a plot enclose: `paint` has a pen and that frame, in pixels of the
+  // page.
+  function over(u, paint) {
+    const { ctx, bbox } = u, dpr = devicePixelRatio, font = theme.font.slice(5);
+    const [left, top] = [bbox.left / dpr, bbox.top / dpr];
+    const place = (axis) => (value) => u.valToPos(value, axis, true) / dpr;
     ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    ctx.font = `${10 * devicePixelRatio}px ${theme.font.slice(5)}`;
-    ctx.textBaseline = "top";
-    for (const band of bands) {
-      const left = u.valToPos(band.from, "x", true), right = u.valToPos(band.to, "x", true);
-      ctx.fillStyle = theme.states[band.state] ?? theme.grid;
-      ctx.fillRect(left, bbox.top, Math.max(right - left, 1), bbox.height);
-      const name = STATES[band.state] ?? String(band.state);
-      const seen = Math.max(left, bbox.left);
-      if (Math.min(right, bbox.left + bbox.width) - seen > ctx.measureText(name).width + 8) {
-        ctx.fillStyle = theme.soft;
-        ctx.fillText(name, seen + 4, bbox.top + 3);
-      }
-    }
+    ctx.scale(dpr, dpr);
+    paint(forebaySave.penOf(ctx, font, theme.paper), {
+      left, top, right: left + bbox.width / dpr, bottom: top + bbox.height / dpr,
+      from: u.scales.x.min, to: u.scales.x.max, x: place("x"), y: place("y"), size: 10, font, fill: theme.soft,
+    });
     ctx.restore();
   }
-  // Thresholds are steps: a value holds until the next one.
-  function drawMarks(u, marks) {
-    const { ctx, bbox } = u, dpr = devicePixelRatio;
-    ctx.save();
-    ctx.beginPath();
-    ctx.rect(bbox.left, bbox.top, bbox.width, bbox.height);
-    ctx.clip();
-    ctx.strokeStyle = ctx.fillStyle = theme.soft;
-    ctx.font = `${10 * dpr}px ${theme.font.slice(5)}`;
-    ctx.textAlign = "right";
-    const drawn = [];
-    let before = -Infinity;
-    for (const { label, text, xs, ys } of marks) {
-      ctx.lineWidth = dpr;
-      ctx.setLineDash([5 * dpr, 3 * dpr]);
-      ctx.beginPath();
-      let y = 0;
-      xs.forEach((x, i) => {
-        const left = u.valToPos(x, "x", true);
-        if (i) ctx.lineTo(left, y);
-        y = u.valToPos(ys[i], "y", true);
-        ctx[i ? "lineTo" : "moveTo"](left, y);
-      });
-      ctx.lineTo(bbox.left + bbox.width, y);
-      ctx.stroke();
-      drawn.push(label);
-      const over = y < bbox.top + 13 * dpr ? y + 12 * dpr : y - 5 * dpr;
-      if (Math.abs(over - before) < 11 * dpr) continue;
-      before = over;
-      ctx.setLineDash([]);
-      ctx.lineWidth = 3 * dpr;
-      ctx.strokeStyle = theme.paper;
-      ctx.strokeText(text, bbox.left + bbox.width - 4 * dpr, over);
-      ctx.strokeStyle = theme.soft;
-      ctx.fillText(text, bbox.left + bbox.width - 4 * dpr, over);
-    }
-    ctx.restore();
-    return drawn;
+  function drawBands(u, bands) {
+    const own = bands.map((band) => ({ ...band, name: STATES[band.state] ?? String(band.state), colour: theme.states[band.state] ?? theme.grid }));
+    over(u, (pen, frame) => forebaySave.paintBands(pen, own, frame));
   }
 
   // A zoom of one plot is a zoom of all. Without a zoom each shows its whole run.
@@ -351,28 +309,6 @@
     const more = clips.length - CLIPS;
     if (more > 0) clips[0].text += ` and ${more} more`;
     return clips.slice(0, CLIPS).sort((a, b) => a.x - b.x);
-  }
-  function drawClips(u, clips) {
-    const { ctx, bbox } = u, dpr = devicePixelRatio;
-    ctx.save();
-    ctx.font = `${10 * dpr}px ${theme.font.slice(5)}`;
-    [ctx.textBaseline, ctx.textAlign] = ["top", "left"];
-    const taken = [];
-    for (const { x, text, line } of clips) {
-      const wide = ctx.measureText(text).width, at = u.valToPos(x, "x", true) + 4 * dpr;
-      const left = at + wide < bbox.left + bbox.width ? at : at - wide - 8 * dpr;
-      let row = 0;
-      while (taken.some((other) => other.row === row && other.left < left + wide + 4 * dpr && left < other.left + other.wide + 4 * dpr)) row++;
-      taken.push({ row, left, wide });
-      const top = bbox.top + (1 + 11 * row) * dpr;
-      ctx.lineWidth = 3 * dpr;
-      ctx.strokeStyle = theme.paper;
-      ctx.strokeText(text, left, top);
-      ctx.fillStyle = line.colour(theme.dark);
-      ctx.fillText(text, left, top);
-    }
-    ctx.restore();
-    return clips.map((clip) => clip.text);
   }
   // What a plot shows: { id, title, savedAs, quantity, unit, look, lines, marks, most, whole, end,
   // states, small, buttons }. Lines have label, samples, and a function from dark or light to their
@@ -449,8 +385,13 @@
     const within = marks.filter((mark) => !mark.above);
     const drawn = (u) => {
       const { dataset } = canvas.parentElement;
-      dataset.marks = drawMarks(u, within).join("; ");
-      dataset.clipped = drawClips(u, clipsOf(u, lines)).join("; ");
+      const clips = clipsOf(u, lines).map((clip) => ({ ...clip, colour: clip.line.colour(theme.dark) }));
+      over(u, (pen, frame) => {
+        forebaySave.paintMarks(pen, within, frame);
+        forebaySave.paintClips(pen, clips, frame);
+      });
+      dataset.marks = within.map((mark) => mark.label).join("; ");
+      dataset.clipped = clips.map((clip) => clip.text).join("; ");
       dataset.top = u.scales.y.max;
       count(u, canvas);
     };

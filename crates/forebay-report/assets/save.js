@@ -11,8 +11,8 @@ const forebaySave = (() => {
   // Plots of a paper: text of 14 on a width of 720 is 7 pt in a column of 3.5 inches at least.
   const SIZE = 14;
   const measure = document.createElement("canvas").getContext("2d");
-  function widthOf(text, size) {
-    measure.font = `${size}px ${FONT}`;
+  function widthOf(text, size, font = FONT) {
+    measure.font = `${size}px ${font}`;
     return measure.measureText(text).width;
   }
 
@@ -52,6 +52,10 @@ const forebaySave = (() => {
     canvas.height = height * SCALE;
     const ctx = canvas.getContext("2d");
     ctx.scale(SCALE, SCALE);
+    return { ...penOf(ctx, FONT, "#ffffff"), end: () => canvas };
+  }
+  // Strokes on a canvas; the halo of text has the colour of the paper.
+  function penOf(ctx, font, paper) {
     ctx.lineJoin = "round";
     return {
       rect: (x, y, w, h, fill) => { ctx.fillStyle = fill; ctx.fillRect(x, y, w, h); },
@@ -68,10 +72,10 @@ const forebaySave = (() => {
         ctx.save();
         ctx.translate(x, y);
         if (turned) ctx.rotate(-Math.PI / 2);
-        ctx.font = `${bold ? "bold " : ""}${size}px ${FONT}`;
+        ctx.font = `${bold ? "bold " : ""}${size}px ${font}`;
         ctx.textAlign = anchor === "middle" ? "center" : anchor;
         ctx.setLineDash([]);
-        [ctx.strokeStyle, ctx.lineWidth] = ["#ffffff", 3];
+        [ctx.strokeStyle, ctx.lineWidth] = [paper, 3];
         if (halo) ctx.strokeText(text, 0, 0);
         ctx.fillStyle = fill;
         ctx.fillText(text, 0, 0);
@@ -85,7 +89,6 @@ const forebaySave = (() => {
         draw();
         ctx.restore();
       },
-      end: () => canvas,
     };
   }
 
@@ -219,7 +222,7 @@ const forebaySave = (() => {
     }
   }
   function paintChart({ title, chart }, makePen) {
-    const { series, rows, log, from, end, scale, prefix, unit } = chart;
+    const { series, rows, log, from, to, scale, prefix, unit } = chart;
     const bars = series.filter((of) => of.mark === "bar").length;
     const step = bars > 0 ? bars * (BAR + 2) + 12 : 28;
     const names = rows.map((row) => shorten(`${row.label} ${row.more}`.trim(), 230));
@@ -228,10 +231,10 @@ const forebaySave = (() => {
     const legend = chartLegend(chart);
     const height = bottom + BELOW + legend.length * ROW + 8;
     const pen = makePen(WIDTH, height, title);
-    const share = log ? (v) => Math.log(v / from) / Math.log(end / from) : (v) => v / end;
+    const share = log ? (v) => Math.log(v / from) / Math.log(to / from) : (v) => v / to;
     const place = (value) => left + share(value) * (right - left);
     paper(pen, height, title);
-    const marked = log ? logTicks(from / scale, end / scale) : ticks(0, end / scale, 5);
+    const marked = log ? logTicks(from / scale, to / scale) : ticks(0, to / scale, 5);
     for (const v of marked) {
       const at = place(v * scale);
       pen.line([[at, TOP], [at, bottom]], GRID, 0.75);
@@ -273,16 +276,47 @@ const forebaySave = (() => {
     return [heads, ...rows].map((cells) => cells.map(cell).join(",")).join("\n") + "\n";
   }
 
+  // What stands behind and over the lines of a plot over time, on the page and in a file. A frame
+  // is what the axes enclose: { left, right, top, bottom }, the ends `from` and `to` of its
+  // horizontal axis, the places `x` and `y` of values, and { size, font, fill } of its text.
+  function paintBands(pen, bands, { left, right, top, bottom, x, size, font, fill }) {
+    for (const band of bands) {
+      const from = Math.max(x(band.from), left), until = Math.min(x(band.to), right);
+      if (until <= from) continue;
+      pen.rect(from, top, Math.max(until - from, 1), bottom - top, band.colour);
+      if (until - from > widthOf(band.name, size, font) + 8) pen.text(from + 4, top + size + 2, band.name, { size, fill });
+    }
+  }
+  // Thresholds are steps, and the last value of each holds until the end. Of two names that would
+  // cover each other the first is written.
+  function paintMarks(pen, marks, { left, right, top, bottom, from, to, x, y, size, fill }) {
+    const dash = [size / 2, Math.round(size / 3)];
+    pen.clip(left, top, right - left, bottom - top, () => {
+      for (const mark of marks) {
+        const points = seen({ ...mark, stepped: true }, { from, to });
+        points.push([to, points[points.length - 1][1]]);
+        pen.line(points.map(([v, w]) => [x(v), y(w)]), fill, size / 10, dash);
+      }
+    });
+    let before = -Infinity;
+    for (const { text, ys } of marks) {
+      const at = y(ys[ys.length - 1]);
+      const over = at < top + size + 3 ? at + size + 2 : at - 5;
+      if (Math.abs(over - before) < size + 1) continue;
+      before = over;
+      pen.text(right - 4, over, text, { anchor: "end", size, fill, halo: true });
+    }
+  }
   // What the axis cuts off, where it is.
-  function writeClips(pen, { clips = [] }, place, right) {
-    const taken = [];
-    for (const { x, text, colour } of clips) {
-      const wide = widthOf(text, 12);
-      const left = place(x) + 5 + wide < right ? place(x) + 5 : place(x) - 5 - wide;
+  function paintClips(pen, clips, { right, top, x, size, font }) {
+    const taken = [], gap = size * 0.4;
+    for (const { x: at, text, colour } of clips) {
+      const wide = widthOf(text, size, font);
+      const left = x(at) + gap + wide < right ? x(at) + gap : x(at) - gap - wide;
       let row = 0;
-      while (taken.some((other) => other.row === row && other.left < left + wide + 6 && left < other.left + other.wide + 6)) row++;
+      while (taken.some((other) => other.row === row && other.left < left + wide + gap && left < other.left + other.wide + gap)) row++;
       taken.push({ row, left, wide });
-      pen.text(left, TOP + 13 + 13 * row, text, { size: 12, fill: colour, halo: true });
+      pen.text(left, top + (size + 1) * (row + 1), text, { size, fill: colour, halo: true });
     }
   }
 
@@ -297,13 +331,11 @@ const forebaySave = (() => {
     const share = x.reversed ? (v) => 1 - along(v) : along;
     const place = ([v, w]) => [LEFT + share(v) * (right - LEFT), bottom - (w - y.from) / (y.to - y.from) * PLOT];
     paper(pen, height, plot.title);
-    for (const band of plot.bands ?? []) {
-      const [[left], [until]] = [place([Math.max(band.from, x.from), 0]), place([Math.min(band.to, x.to), 0])];
-      if (until > left) {
-        pen.rect(left, TOP, until - left, PLOT, band.colour);
-        if (until - left > widthOf(band.name, 12) + 8) pen.text(left + 4, TOP + 14, band.name, { size: 12, fill: SOFT });
-      }
-    }
+    const frame = {
+      left: LEFT, right, top: TOP, bottom, from: x.from, to: x.to, size: 12, fill: SOFT,
+      x: (v) => place([v, 0])[0], y: (w) => place([x.from, w])[1],
+    };
+    paintBands(pen, plot.bands ?? [], frame);
     // A scatter is in basic units, other plots in those of their axes.
     const [xs, ys] = plot.scatter ? [x.scale, y.scale] : [1, 1];
     for (const v of ticks(y.from / ys, y.to / ys, 6)) {
@@ -331,19 +363,9 @@ const forebaySave = (() => {
         for (const { delay_s, bps } of points) marker(pen, shape, place([delay_s, bps]), 3, colour);
         if (points.length > 1) marker(pen, shape, place(centre), 6, colour);
       }
-      for (const mark of plot.marks.filter((mark) => !mark.above)) {
-        const points = seen({ ...mark, stepped: true }, x);
-        // The last value holds until the end.
-        points.push([x.to, points[points.length - 1][1]]);
-        pen.line(points.map(place), SOFT, 1.25, [6, 4]);
-      }
     });
-    for (const mark of plot.marks.filter((mark) => !mark.above)) {
-      const value = mark.ys[mark.ys.length - 1];
-      const [, at] = place([x.from, value]);
-      pen.text(right - 4, at < TOP + 18 ? at + 15 : at - 5, mark.text, { anchor: "end", size: 12, fill: SOFT, halo: true });
-    }
-    writeClips(pen, plot, (v) => place([v, 0])[0], right);
+    paintMarks(pen, plot.marks.filter((mark) => !mark.above), frame);
+    paintClips(pen, plot.clips ?? [], frame);
     pen.line([[LEFT, TOP], [right, TOP], [right, bottom], [LEFT, bottom], [LEFT, TOP]], INK, 1);
     pen.text((LEFT + right) / 2, bottom + 41, x.label, { anchor: "middle" });
     pen.text(20, TOP + PLOT / 2, y.label, { anchor: "middle", turned: true });
@@ -410,5 +432,5 @@ const forebaySave = (() => {
     link.click();
     setTimeout(() => URL.revokeObjectURL(url), 60000);
   }
-  return { save, setMarkers, markerOf, marked };
+  return { save, setMarkers, markerOf, marked, penOf, paintBands, paintMarks, paintClips };
 })();

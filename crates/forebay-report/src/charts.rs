@@ -1,13 +1,12 @@
 //! Charts with a row for each link, flow or protocol. The page has them as HTML, which needs no
 //! script, and their numbers as data, from which the script saves them.
 
-use super::data::Protocol;
+use super::axis::{Axis, round_above};
 use super::escape::html;
 use super::figures::{four_digits, intervals, prefix, second_prefix};
-use super::look::Looks;
+use super::look::{Looks, Protocol};
 use super::marker::picture;
 use super::results::{Aggregate, Results, Run};
-use super::ticks::log_steps;
 use forebay_metrics::statistics::Interval;
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -21,8 +20,6 @@ const BUSY: f64 = 0.005;
 const FLOWS: usize = 20;
 /// An axis is logarithmic if its highest value is more than this many times its lowest.
 const WIDE: f64 = 30.0;
-/// Most values at a logarithmic axis.
-const TICKS: usize = 6;
 /// What is shown of a delay: name in the legend, and in the keys of `summary.json`.
 const STATISTICS: [(&str, &str); 4] =
     [("mean", "mean"), ("p50", "p50"), ("p95", "p95"), ("p99", "p99")];
@@ -69,16 +66,15 @@ struct Row {
     intervals: Vec<Option<Interval>>,
 }
 
-/// A horizontal axis.
+/// A horizontal axis of seconds or of percent.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Axis {
+struct Scale {
     /// The prefix of the unit, and what it stands for.
     prefix: &'static str,
     scale: f64,
-    /// Its ends, in the unit without prefix; `from` is 0 if it is not logarithmic.
-    from: f64,
-    end: f64,
-    log: bool,
+    /// Its ends in the unit without prefix; it begins at 0 if it is not logarithmic.
+    #[serde(flatten)]
+    axis: Axis,
 }
 
 /// A chart.
@@ -93,7 +89,7 @@ pub(super) struct Chart {
     quantity: &'static str,
     unit: &'static str,
     #[serde(flatten)]
-    axis: Axis,
+    axis: Scale,
     series: Vec<Series>,
     rows: Vec<Row>,
     #[serde(skip)]
@@ -126,7 +122,7 @@ fn share_unit(charts: &mut [Chart]) {
     let Some(typical) = mean(logs) else { return };
     let (prefix, scale) = second_prefix(typical.exp());
     for axis in charts.iter_mut().map(|chart| &mut chart.axis) {
-        *axis = Axis { prefix, scale, ..*axis };
+        *axis = Scale { prefix, scale, ..*axis };
     }
 }
 
@@ -172,7 +168,7 @@ fn utilisation(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
         row: "link",
         quantity: "utilisation",
         unit: "%",
-        axis: Axis { prefix: "", scale: 1.0, from: 0.0, end: 100.0, log: false },
+        axis: Scale { prefix: "", scale: 1.0, axis: Axis::from_zero(100.0) },
         series: protocols.iter().map(|protocol| Series::of(protocol, Mark::Bar)).collect(),
         about: left_out(rows.len(), all),
         rows,
@@ -238,7 +234,7 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
         true => "Vertical lines: what the reference, a fluid max-min network, would need.",
         false => "",
     };
-    let axis = Axis::of(&rows)?;
+    let axis = Scale::of(&rows)?;
     Some(Chart {
         id: "completion",
         title: "Completion time of each flow, mean over seeds".into(),
@@ -298,7 +294,7 @@ fn delay(
             push(class.title.clone(), of_run, Look::of(&class), values(metrics));
         }
     }
-    let axis = Axis::of(&rows)?;
+    let axis = Scale::of(&rows)?;
     let mark = |name: &str| if name == "mean" { Mark::Point } else { Mark::Tick };
     let series = |(label, name): &(&str, &str)| Series {
         label: label.to_string(),
@@ -318,36 +314,32 @@ fn delay(
     })
 }
 
-impl Axis {
-    /// An axis of seconds on which all values are; logarithmic where the highest is more than
+impl Scale {
+    /// A scale of seconds that holds all values; logarithmic where the highest is more than
     /// [`WIDE`] times the lowest. None if all are 0.
-    fn of(rows: &[Row]) -> Option<Axis> {
+    fn of(rows: &[Row]) -> Option<Scale> {
         let values = || rows.iter().flat_map(|row| &row.values).flatten().copied();
         let highest = values().max_by(f64::total_cmp).filter(|highest| *highest > 0.0)?;
         let lowest = values().min_by(f64::total_cmp)?;
         let (prefix, scale) = second_prefix(highest);
-        if lowest > 0.0 && highest / lowest > WIDE {
-            let (from, end) = (lowest / 1.3, highest * 1.3);
-            return Some(Axis { prefix, scale, from, end, log: true });
-        }
-        let end = nice_above(highest / scale) * scale;
-        Some(Axis { prefix, scale, from: 0.0, end, log: false })
+        let axis = if lowest > 0.0 && highest / lowest > WIDE {
+            Axis { from: lowest / 1.3, to: highest * 1.3, log: true }
+        } else {
+            Axis::from_zero(round_above(highest / scale) * scale)
+        };
+        Some(Scale { prefix, scale, axis })
     }
     /// Where a value is, in percent of the length.
     fn percent(&self, value: f64) -> f64 {
-        let share = match self.log {
-            true => (value / self.from).ln() / (self.end / self.from).ln(),
-            false => value / self.end,
-        };
-        100.0 * share
+        self.axis.percent(value)
     }
     /// Round values on it, in `scale`.
     fn ticks(&self) -> Vec<f64> {
-        if !self.log {
-            return (0..=4).map(|i| self.end / self.scale * f64::from(i) / 4.0).collect();
+        if self.axis.log {
+            self.axis.ticks(self.scale)
+        } else {
+            self.axis.quarters(self.scale).to_vec()
         }
-        let [from, end] = [self.from, self.end].map(|at| at / self.scale);
-        log_steps(from, end, TICKS)
     }
 }
 
@@ -355,19 +347,10 @@ fn mean(values: impl Iterator<Item = f64>) -> Option<f64> {
     forebay_metrics::statistics::mean(&values.collect::<Vec<f64>>())
 }
 
-/// The least of a few round numbers times a power of ten that is not below `value`: a quarter of
-/// it has few digits.
-fn nice_above(value: f64) -> f64 {
-    let decade = 10f64.powi(value.log10().floor() as i32);
-    let steps = [1.0, 1.2, 1.6, 2.0, 2.4, 3.2, 4.0, 6.0, 8.0, 10.0];
-    let found = steps.iter().map(|step| step * decade).find(|nice| *nice >= value);
-    found.unwrap_or(10.0 * decade)
-}
-
 impl Chart {
     /// The chart as a section of the page.
     pub fn html(&self) -> String {
-        let Chart { id, title, axis: Axis { prefix, .. }, unit, about, .. } = self;
+        let Chart { id, title, axis: Scale { prefix, .. }, unit, about, .. } = self;
         let bars = self.series.iter().all(|series| series.mark == Mark::Bar);
         let rows: String = match bars {
             true => self.rows.iter().map(|row| self.bars(row)).collect(),
@@ -510,14 +493,14 @@ mod tests {
             values: vec![None, Some(value)],
             intervals: Vec::new(),
         };
-        let axis = Axis::of(&[row(0.0213), row(0.004)]).unwrap();
-        assert_eq!((axis.prefix, axis.scale, axis.log), ("m", 1e-3, false));
-        assert!((axis.end - 0.024).abs() < 1e-12, "{axis:?}");
-        assert_eq!(Axis::of(&[row(0.0)]), None);
+        let scale = Scale::of(&[row(0.0213), row(0.004)]).unwrap();
+        assert_eq!((scale.prefix, scale.scale, scale.axis.log), ("m", 1e-3, false));
+        assert!((scale.axis.to - 0.024).abs() < 1e-12, "{scale:?}");
+        assert_eq!(Scale::of(&[row(0.0)]), None);
         // 50 ms and 5 s: 1.3 below, 1.3 above, and the middle of the two in the middle.
-        let axis = Axis::of(&[row(0.05), row(5.0)]).unwrap();
-        assert!(axis.log && (axis.percent(0.5) - 50.0).abs() < 1e-9, "{axis:?}");
-        assert_eq!(axis.ticks(), [0.1, 0.3, 1.0, 3.0]);
+        let scale = Scale::of(&[row(0.05), row(5.0)]).unwrap();
+        assert!(scale.axis.log && (scale.percent(0.5) - 50.0).abs() < 1e-9, "{scale:?}");
+        assert_eq!(scale.ticks(), [0.1, 0.3, 1.0, 3.0]);
         assert_eq!([0.1, 1.0, 2.5, 100.0, 0.0].map(tick), ["0.1", "1", "2.5", "100", "0"]);
     }
 }

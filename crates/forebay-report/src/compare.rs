@@ -2,11 +2,11 @@
 //! how their runs look.
 
 use super::Folder;
-use super::data::Protocol;
 use super::error::ReportError;
 use super::escape::html;
-use super::look::{Looks, NEXT_DASHES};
-use super::page::{Heading, ranges};
+use super::figures::ranges;
+use super::look::{Looks, NEXT_DASHES, Protocol};
+use super::page::Heading;
 use super::results::{Aggregate, Results};
 use super::settings::{Differences, FEW};
 use std::fs::{self, File};

@@ -6,9 +6,10 @@
 use super::charts::Chart;
 use super::curves::Curve;
 use super::downsample::Trace;
-use super::look::DASHES;
-use super::marker::{MARKERS, Marker, picture};
-use super::panels::{Area, Curves, GROUPS, Line, Panel};
+use super::look::{DASHES, Protocol};
+use super::marker::{MARKERS, Marker};
+use super::panel::{Area, Curves, Line, Panel};
+use super::panels::GROUPS;
 use super::scatter::Scatter;
 use serde::Serialize;
 
@@ -24,24 +25,6 @@ pub(super) struct Data {
     scatters: Vec<Scatter>,
     markers: &'static [Marker],
     dashes: &'static [&'static [u8]],
-}
-
-/// A protocol and its look; of one of several folders, the protocol of that folder.
-#[derive(Clone, Debug, Serialize)]
-pub(super) struct Protocol {
-    pub name: String,
-    pub title: String,
-    pub colour: String,
-    pub marker: &'static str,
-    /// Number of the pattern of dashes; 0 is a whole line.
-    pub dash: usize,
-}
-
-impl Protocol {
-    /// Its marker, as a picture as high as the text.
-    pub fn picture(&self) -> String {
-        picture(&self.colour, self.marker)
-    }
 }
 
 #[derive(Serialize)]

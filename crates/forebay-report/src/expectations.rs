@@ -1,9 +1,8 @@
 //! What the scenario expects of the results, and what came of it.
 
-use super::data::Protocol;
 use super::escape::html;
-use super::figures::{four_digits, prefix, second_prefix};
-use super::page::ranges;
+use super::figures::{four_digits, prefix, ranges, second_prefix};
+use super::look::Protocol;
 use super::results::{Expected, OverSeeds, Results};
 use forebay_metrics::{MetricDoc, Unit, comparable};
 

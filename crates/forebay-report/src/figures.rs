@@ -70,6 +70,15 @@ fn decimals(value: f64, digits: i32) -> usize {
     (digits - 1 - magnitude).clamp(0, 12) as usize
 }
 
+/// Numbers as the command line takes them: one range, or a list.
+pub(super) fn ranges(seeds: &[u64]) -> String {
+    let in_order = seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
+    match seeds {
+        [first, .., last] if in_order => format!("{first}..{last}"),
+        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -110,5 +119,11 @@ mod tests {
             (second_prefix(0.05), second_prefix(2.0), second_prefix(2e-5)),
             (("m", 1e-3), ("", 1.0), ("µ", 1e-6))
         );
+    }
+
+    #[test]
+    fn seeds_are_written_as_the_command_line_takes_them() {
+        assert_eq!(ranges(&[1, 2, 3]), "1..3");
+        assert_eq!((ranges(&[7]), ranges(&[1, 5])), ("7".to_string(), "1, 5".to_string()));
     }
 }

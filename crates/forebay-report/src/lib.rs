@@ -11,6 +11,7 @@
 
 #![forbid(unsafe_code)]
 
+mod axis;
 mod charts;
 mod compare;
 mod curves;
@@ -26,6 +27,7 @@ mod look;
 mod marker;
 mod page;
 mod paired;
+mod panel;
 mod panels;
 mod parquet_rows;
 mod published;
@@ -35,8 +37,8 @@ mod scatter;
 mod series;
 mod settings;
 mod tables;
-mod ticks;
 
+pub use axis::{Axis, round_above};
 pub use error::ReportError;
 pub use forebay_metrics::{
     ClassMetrics, Counted, DifferenceRow, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics,
@@ -46,9 +48,10 @@ pub use forebay_metrics::{
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
 
-use data::{Data, Protocol, RunPanels};
+use data::{Data, RunPanels};
 use downsample::{COARSEST, FINEST};
 use gather::{Gatherer, Terms};
+use look::Protocol;
 use results::{Results, Run};
 use std::collections::BTreeSet;
 use std::io::Write;
@@ -256,7 +259,7 @@ impl Choice {
 
     /// Read the lines of the chosen runs, in the order of the summary.
     fn read(&self, path: &Path, results: &Results) -> Result<Vec<RunPanels>, ReportError> {
-        let mut runs: Vec<(&Run, Option<Gatherer<'_>>, Vec<panels::Panel>)> = results
+        let mut runs: Vec<(&Run, Option<Gatherer<'_>>, Vec<panel::Panel>)> = results
             .runs
             .iter()
             .filter(|run| self.seeds.contains(&run.seed))
@@ -287,7 +290,7 @@ impl Choice {
         });
         Ok(drawn.collect())
     }
-    fn settle(&self, run: &mut (&Run, Option<Gatherer<'_>>, Vec<panels::Panel>)) {
+    fn settle(&self, run: &mut (&Run, Option<Gatherer<'_>>, Vec<panel::Panel>)) {
         if let Some(gatherer) = run.1.take() {
             let window = self.terms(run.0).window_ns / 1_000_000;
             run.2 = panels::panels(&gatherer.finish(), &format!("{window} ms"), &self.flows);

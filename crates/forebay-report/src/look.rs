@@ -6,10 +6,10 @@
 //! name looks the same on every page, unless another name of the page has that look already. From
 //! the 17th name on colours repeat, with other markers and dashes.
 
-use super::data::Protocol;
-use super::marker::MARKERS;
+use super::marker::{MARKERS, picture};
 use super::results::Results;
 use forebay_scenario::Algorithm;
+use serde::Serialize;
 
 /// Looks with colours of their own.
 const LOOKS: usize = 16;
@@ -33,6 +33,24 @@ const COLOURS: [&str; LOOKS] = [
 /// Lengths of dashes and of gaps between them, in pixels; no dashes are a whole line.
 pub(super) const DASHES: [&[u8]; 8] =
     [&[], &[10, 3], &[2, 2], &[9, 3, 2, 3], &[5, 5], &[1, 4], &[9, 3, 2, 3, 2, 3], &[18, 6]];
+
+/// A protocol and its look; of one of several folders, the protocol of that folder.
+#[derive(Clone, Debug, Serialize)]
+pub(super) struct Protocol {
+    pub name: String,
+    pub title: String,
+    pub colour: String,
+    pub marker: &'static str,
+    /// Number of the pattern of dashes; 0 is a whole line.
+    pub dash: usize,
+}
+
+impl Protocol {
+    /// Its marker, as a picture as high as the text.
+    pub fn picture(&self) -> String {
+        picture(&self.colour, self.marker)
+    }
+}
 
 /// Which look each name of a page has.
 pub(super) struct Looks {

@@ -1,9 +1,10 @@
 //! The page: header, table, plots, script.
 
 use super::charts::Chart;
-use super::data::Protocol;
 use super::escape::{html, json_in_script, shell};
 use super::expectations;
+use super::figures::ranges;
+use super::look::Protocol;
 use super::results::Results;
 use super::scatter::{self, Scatter};
 use super::tables;
@@ -135,15 +136,6 @@ fn header(results: &Results) -> String {
     )
 }
 
-/// Numbers as the command line takes them: one range, or a list.
-pub(super) fn ranges(seeds: &[u64]) -> String {
-    let in_order = seeds.windows(2).all(|pair| pair[0].checked_add(1) == Some(pair[1]));
-    match seeds {
-        [first, .., last] if in_order => format!("{first}..{last}"),
-        _ => seeds.iter().map(u64::to_string).collect::<Vec<_>>().join(", "),
-    }
-}
-
 /// What each protocol is measured against.
 fn references(results: &Results, protocols: &[Protocol]) -> String {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
@@ -187,12 +179,6 @@ fn scripts(json: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn seeds_are_written_as_the_command_line_takes_them() {
-        assert_eq!(ranges(&[1, 2, 3]), "1..3");
-        assert_eq!((ranges(&[7]), ranges(&[1, 5])), ("7".to_string(), "1, 5".to_string()));
-    }
 
     #[test]
     fn nothing_in_the_page_closes_a_script_or_a_comment_early() {

@@ -1,10 +1,11 @@
 //! The differences between protocols and a baseline, run by run with the same seed: a table with a
 //! small plot in each cell.
 
-use super::data::Protocol;
+use super::axis::Axis;
 use super::error::ReportError;
 use super::escape::html;
 use super::figures::intervals;
+use super::look::Protocol;
 use super::results::{Aggregate, Results};
 use super::tables::{shown, unit_of};
 use forebay_metrics::statistics::Interval;
@@ -121,7 +122,7 @@ fn row(of: &DifferenceRow, paired: &[Paired<String>], colours: &[String]) -> Str
     let DifferenceRow { row, seeds } = of;
     let largest = row.values.iter().flatten().map(|of| of.mean.abs()).fold(0.0, f64::max);
     let (unit, scale) = unit_of(row.unit, largest);
-    let axis = Axis::of(of);
+    let axis = RowAxis::of(of);
     let texts = intervals(&row.values, scale, true);
     let mut cells = String::new();
     for (place, text) in texts.iter().enumerate() {
@@ -138,23 +139,20 @@ fn row(of: &DifferenceRow, paired: &[Paired<String>], colours: &[String]) -> Str
     format!("<tr><th scope=row>{}{comma}{unit}</th>{cells}</tr>", html(&row.label))
 }
 
-/// The axis of a row: from the lowest to the highest of 0, all differences and all intervals.
-struct Axis {
-    from: f64,
-    to: f64,
-}
+/// The axis of a row, in units of the plot: from the lowest to the highest of 0, all differences and
+/// all intervals.
+struct RowAxis(Axis);
 
-impl Axis {
-    fn of(row: &DifferenceRow) -> Axis {
+impl RowAxis {
+    fn of(row: &DifferenceRow) -> RowAxis {
         let ends = row.row.values.iter().flatten().filter_map(|of| of.ci95).flatten();
         let all = row.seeds.iter().flatten().flatten().copied().chain(ends);
         let (from, to) = all.fold((0.0f64, 0.0f64), |(a, b), value| (a.min(value), b.max(value)));
-        Axis { from, to }
+        RowAxis(Axis { from, to: to.max(from + f64::MIN_POSITIVE), log: false })
     }
-    /// In units of the plot; dots have room at both ends.
+    /// Dots have room at both ends.
     fn x(&self, value: f64) -> f64 {
-        let share = (value - self.from) / (self.to - self.from).max(f64::MIN_POSITIVE);
-        WIDTH * (0.02 + 0.96 * share)
+        WIDTH * (0.02 + 0.96 * self.0.share(value))
     }
     fn plot(&self, seeds: &[Option<f64>], value: Option<Interval>, colour: &str) -> String {
         let Some(Interval { mean, ci95, .. }) = value else { return String::new() };

@@ -6,7 +6,7 @@
 
 use super::downsample::Trace;
 use super::gather::{Entity, Metric};
-use super::panels::{Curves, Panel, Plot, Sorter};
+use super::panel::{Curves, Panel, Plot, Sorter};
 use std::collections::BTreeMap;
 
 /// Most flows whose profiles and set points are shown.

@@ -1,13 +1,12 @@
 //! Throughput over delay: a point for each flow and seed, and of each protocol its mean and the
 //! ellipse of one standard deviation. The page has it as HTML, which needs no script.
 
+use super::axis::Axis;
 use super::charts;
-use super::data::Protocol;
 use super::escape::html;
 use super::figures::{four_digits, prefix, second_prefix};
-use super::look::Looks;
+use super::look::{Looks, Protocol};
 use super::results::{Delays, Results, Run};
-use super::ticks::{log_steps, steps};
 use serde::Serialize;
 use std::f64::consts::TAU;
 use std::fmt::Write;
@@ -17,8 +16,7 @@ const POINTS: usize = 2_000;
 /// The axis of delays around the points is logarithmic if the highest is more than this many times
 /// the lowest.
 const WIDE: f64 = 4.0;
-/// Most values at the axis of delays, and corners of an ellipse.
-const TICKS: usize = 6;
+/// Corners of an ellipse.
 const CORNERS: usize = 48;
 
 /// A flow, or all of a run together: its delay in s, its throughput in bit/s, and whose it is.
@@ -51,14 +49,6 @@ struct Summary {
     ellipse: Vec<(f64, f64)>,
 }
 
-/// An axis of delays: its ends in s, and whether it is logarithmic.
-#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
-struct Axis {
-    from_s: f64,
-    to_s: f64,
-    log: bool,
-}
-
 /// A plot.
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Scatter {
@@ -66,13 +56,13 @@ pub(super) struct Scatter {
     title: &'static str,
     /// What the horizontal axis shows.
     quantity: &'static str,
-    /// The axis of delays from 0, and the one that reaches around the points alone: a reader
+    /// The axis of delays in s from 0, and the one that reaches around the points alone: a reader
     /// chooses.
     axes: [Axis; 2],
     /// The prefix of the seconds on both, and what it stands for: that of all plots.
     unit_s: (&'static str, f64),
-    /// The end of the axis of throughputs, in bit/s.
-    end_bps: f64,
+    /// The axis of throughputs, in bit/s.
+    rates: Axis,
     groups: Vec<Group>,
     #[serde(skip)]
     looks: Vec<Protocol>,
@@ -90,7 +80,7 @@ const STATISTICS: [Statistic; 2] = [
 pub(super) fn scatters(results: &Results, protocols: &[Protocol], looks: &Looks) -> Vec<Scatter> {
     let of = |statistic: &Statistic| scatter(results, (protocols, looks), statistic);
     let mut scatters: Vec<Scatter> = STATISTICS.iter().filter_map(of).collect();
-    let ends = scatters.iter().map(|scatter| scatter.axes[0].to_s);
+    let ends = scatters.iter().map(|scatter| scatter.axes[0].to);
     let unit_s = second_prefix(ends.fold(0.0, f64::max));
     scatters.iter_mut().for_each(|scatter| scatter.unit_s = unit_s);
     scatters
@@ -123,12 +113,12 @@ fn scatter(
     let (looks, groups): (Vec<_>, Vec<_>) = found.into_iter().map(|of| group(of, log)).unzip();
     let axes = [whole_axis(&groups)?, axis_around(&groups, log)?];
     let corners = groups.iter().flat_map(|group| &group.summaries).flat_map(|s| &s.ellipse);
-    let rates = groups.iter().flat_map(|group| &group.points).map(|point| point.bps);
-    let rates = rates.chain(corners.map(|corner| corner.1));
-    let most_bps = rates.max_by(f64::total_cmp).filter(|bps| *bps > 0.0)?;
-    let end_bps = most_bps * 1.05;
-    let unit_s = second_prefix(axes[0].to_s);
-    Some(Scatter { id, title, quantity, axes, unit_s, end_bps, groups, looks })
+    let bps = groups.iter().flat_map(|group| &group.points).map(|point| point.bps);
+    let bps = bps.chain(corners.map(|corner| corner.1));
+    let most_bps = bps.max_by(f64::total_cmp).filter(|bps| *bps > 0.0)?;
+    let rates = Axis::from_zero(most_bps * 1.05);
+    let unit_s = second_prefix(axes[0].to);
+    Some(Scatter { id, title, quantity, axes, unit_s, rates, groups, looks })
 }
 
 /// The delays of points and of the ellipses on one of the two axes: these are within it, too.
@@ -141,7 +131,7 @@ fn delays(groups: &[Group], axis: usize) -> impl Iterator<Item = f64> + Clone {
 /// From 0.
 fn whole_axis(groups: &[Group]) -> Option<Axis> {
     let most_s = delays(groups, 0).max_by(f64::total_cmp)?;
-    Some(Axis { from_s: 0.0, to_s: most_s.max(1e-6) * 1.05, log: false })
+    Some(Axis::from_zero(most_s.max(1e-6) * 1.05))
 }
 
 fn axis_around(groups: &[Group], log: bool) -> Option<Axis> {
@@ -149,10 +139,10 @@ fn axis_around(groups: &[Group], log: bool) -> Option<Axis> {
     let (least_s, most_s) =
         (delays.clone().min_by(f64::total_cmp)?, delays.max_by(f64::total_cmp)?);
     if log {
-        return Some(Axis { from_s: least_s / 1.15, to_s: most_s * 1.15, log });
+        return Some(Axis { from: least_s / 1.15, to: most_s * 1.15, log });
     }
     let margin_s = ((most_s - least_s) * 0.08).max(most_s * 0.02).max(1e-6);
-    Some(Axis { from_s: (least_s - margin_s).max(0.0), to_s: most_s + margin_s, log })
+    Some(Axis { from: (least_s - margin_s).max(0.0), to: most_s + margin_s, log })
 }
 
 /// The points of runs, by class of flows where they have several, else under no name.
@@ -240,26 +230,6 @@ fn ellipse(pairs: &[(f64, f64)]) -> ((f64, f64), Vec<(f64, f64)>) {
     ((x, y), (0..=CORNERS).map(corner).collect())
 }
 
-impl Axis {
-    /// Where a delay is, in percent of the width.
-    fn percent(&self, delay_s: f64) -> f64 {
-        100.0
-            * match self.log {
-                true => (delay_s / self.from_s).ln() / (self.to_s / self.from_s).ln(),
-                false => (delay_s - self.from_s) / (self.to_s - self.from_s),
-            }
-    }
-
-    /// Round values on it, in `scale` seconds.
-    fn ticks(&self, scale: f64) -> Vec<f64> {
-        let (from, to) = (self.from_s / scale, self.to_s / scale);
-        if !self.log {
-            return steps(from, to, TICKS - 1);
-        }
-        log_steps(from, to, TICKS)
-    }
-}
-
 /// What there is of one axis alone; the page shows that of the axis that its reader chose.
 const OF_AXIS: [&str; 2] = ["whole", "near"];
 
@@ -267,12 +237,7 @@ impl Scatter {
     /// Where a delay is on both axes, and a throughput, in percent, as CSS.
     fn place(&self, delays_s: [f64; 2], bps: f64) -> String {
         let x = [0, 1].map(|axis| self.axes[axis].percent(delays_s[axis]));
-        format!("--w:{:.2};--n:{:.2};--y:{:.2}", x[0], x[1], self.y(bps))
-    }
-
-    /// Where a throughput is, in percent of the height.
-    fn y(&self, bps: f64) -> f64 {
-        100.0 * bps / self.end_bps
+        format!("--w:{:.2};--n:{:.2};--y:{:.2}", x[0], x[1], self.rates.percent(bps))
     }
 
     /// The ticks of both axes.
@@ -289,9 +254,9 @@ impl Scatter {
                 );
             }
         }
-        let (_, scale) = prefix(self.end_bps);
-        for tick in steps(0.0, self.end_bps / scale, 5) {
-            let (at, text) = (self.y(tick * scale), charts::tick(tick));
+        let (_, scale) = prefix(self.rates.to);
+        for tick in self.rates.ticks(scale) {
+            let (at, text) = (self.rates.percent(tick * scale), charts::tick(tick));
             let _ = write!(ticks, "<u class=y style='--y:{at:.2}'>{text}</u>");
         }
         ticks
@@ -304,7 +269,7 @@ impl Scatter {
             let mut path = String::new();
             for (place, &(delay_s, bps)) in group.summaries[axis].ellipse.iter().enumerate() {
                 let letter = if place == 0 { 'M' } else { 'L' };
-                let (x, y) = (self.axes[axis].percent(delay_s), 100.0 - self.y(bps));
+                let (x, y) = (self.axes[axis].percent(delay_s), 100.0 - self.rates.percent(bps));
                 // Writing to a string cannot fail.
                 let _ = write!(path, "{letter}{x:.2} {y:.2}");
             }
@@ -319,7 +284,7 @@ impl Scatter {
 
     fn html(&self) -> String {
         let (letter_s, scale_s) = self.unit_s;
-        let (letter, scale) = prefix(self.end_bps);
+        let (letter, scale) = prefix(self.rates.to);
         let mut field = self.ticks();
         let mut points = 0;
         for (group, look) in self.groups.iter().zip(&self.looks) {
@@ -426,13 +391,5 @@ mod tests {
         assert!(whole.percent(0.042) > 90.0 && whole.percent(0.040) > 85.0, "{whole:?}");
         let near = axis_around(&groups, false).unwrap();
         assert!(near.percent(0.040) < 30.0 && near.percent(0.042) > 70.0, "{near:?}");
-    }
-
-    #[test]
-    fn logarithmic_axes_have_few_round_values() {
-        let axis = |from_s, to_s| Axis { from_s, to_s, log: true };
-        assert_eq!(axis(0.041, 0.480).ticks(1e-3), [50.0, 70.0, 100.0, 200.0, 300.0]);
-        assert_eq!(axis(0.02, 3.0).ticks(1.0), [0.03, 0.1, 0.3, 1.0, 3.0]);
-        close(axis(0.01, 1.0).percent(0.1), 50.0);
     }
 }

@@ -1,8 +1,8 @@
 //! The table: a column per protocol, a row per metric; of many protocols the other way round.
 
-use super::data::Protocol;
 use super::escape::html;
 use super::figures::{intervals, prefix, second_prefix};
+use super::look::Protocol;
 use super::results::Results;
 use forebay_metrics::{Row, Shown, Unit, labels, typical_sizes};
 

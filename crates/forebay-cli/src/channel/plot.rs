@@ -2,6 +2,7 @@
 //! distributed.
 
 use crate::xml::escaped;
+use forebay_lab::report::{Axis, round_above};
 use forebay_lab::scenario::trace_statistics::{bins, samples};
 use forebay_lab::scenario::traces::DeliveryTrace;
 use std::fmt::Write;
@@ -108,13 +109,16 @@ impl Panel {
         let (left, top, width, height) = self.place;
         let points = || self.lines.iter().flatten();
         let most_x = points().fold(1e-9, |most: f64, p| most.max(p.0));
-        let most_y = nice(points().fold(1e-9, |most: f64, p| most.max(p.1)));
-        let (from_x, to_x) = if self.log { (1.0, nice(most_x.max(2.0))) } else { (0.0, most_x) };
-        let along = |x: f64| match self.log {
-            true => (x.max(from_x).ln() - from_x.ln()) / (to_x.ln() - from_x.ln()),
-            false => x / to_x,
+        let x_axis = if self.log {
+            Axis { from: 1.0, to: round_above(most_x.max(2.0)), log: true }
+        } else {
+            Axis::from_zero(most_x)
         };
-        let at = |(x, y): (f64, f64)| (left + width * along(x), top + height * (1.0 - y / most_y));
+        let y_axis = Axis::from_zero(round_above(points().fold(1e-9, |most, p| most.max(p.1))));
+        let at = |(x, y): (f64, f64)| {
+            let along = x_axis.share(x.max(x_axis.from));
+            (left + width * along, top + height * (1.0 - y_axis.share(y)))
+        };
         let _ = writeln!(
             text,
             "<text x=\"{left}\" y=\"{}\" font-weight=\"bold\">{}</text>\
@@ -130,8 +134,8 @@ impl Panel {
             top + height / 2.0,
             self.axes.1
         );
-        for y in (0..=4).map(|n| most_y * f64::from(n) / 4.0) {
-            let (_, down) = at((from_x, y));
+        for y in y_axis.quarters(1.0) {
+            let (_, down) = at((x_axis.from, y));
             let _ = writeln!(
                 text,
                 "<path d=\"M{left} {down:.1}h{width}\" stroke=\"#ddd\"/><text x=\"{}\" \
@@ -141,7 +145,7 @@ impl Panel {
                 super::three(y)
             );
         }
-        for x in self.ticks(from_x, to_x) {
+        for x in x_axis.ticks(1.0) {
             let (right, _) = at((x, 0.0));
             let _ = writeln!(
                 text,
@@ -163,24 +167,6 @@ impl Panel {
             );
         }
     }
-    fn ticks(&self, from: f64, to: f64) -> Vec<f64> {
-        if self.log {
-            let tens = (0..9).map(|n| 10f64.powi(n));
-            return tens.filter(|&x| (from..=to).contains(&x)).collect();
-        }
-        let step = nice(to / 6.0);
-        (0..20).map(|n| f64::from(n) * step).take_while(|&x| x <= to * 1.001).collect()
-    }
-}
-
-/// A round number, at least `value`.
-fn nice(value: f64) -> f64 {
-    let ten = 10f64.powf(value.log10().floor());
-    [1.0, 1.5, 2.0, 3.0, 4.0, 5.0, 6.0, 8.0, 10.0]
-        .into_iter()
-        .map(|n| n * ten)
-        .find(|&n| n >= value)
-        .unwrap_or(value)
 }
 
 /// The last part of a path, of a length that the legend has room for.

@@ -13,17 +13,12 @@ const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 const CIRCLES: &[(&str, &str, &[&str])] = &[
     // A packet names rows of the arena, and the arena holds, copies and drops packets.
     ("forebay-base", "", &["arena", "packet", "packet_transfer", "ring"]),
-    ("forebay-cli", "terminal", &["paint", "table"]),
     ("forebay-lab", "metrics", &["bins", "capacity", "delays", "measure"]),
     ("forebay-lab", "store", &["leftovers", "place"]),
     ("forebay-metrics", "metrics", &["doc", "table"]),
     // look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead.
     ("forebay-net", "", &["build", "fabric", "look_ahead"]),
     ("forebay-net", "fabric", &["link_set", "look_ahead"]),
-    ("forebay-reference", "", &["cluster", "max_min"]),
-    ("forebay-report", "", &["charts", "data", "look", "scatter"]),
-    ("forebay-report", "", &["expectations", "page"]),
-    ("forebay-report", "", &["panels", "published"]),
     ("forebay-scenario", "", SCENARIO),
     ("forebay-transport", "path", &["handshake", "input", "receiver"]),
     ("forebay-transport", "path", &["recovery", "sender"]),
