@@ -5,7 +5,7 @@
 //! end of its sender. What counts is payload that arrived at the receiver for the first time, in
 //! order or beyond a hole: what is sent again late belongs to no other bin.
 
-use super::measure::clock_seconds;
+use super::seconds::clock_seconds;
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
 use forebay_scenario::statistics::{jain, mean, quantile};

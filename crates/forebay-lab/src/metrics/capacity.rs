@@ -1,6 +1,6 @@
 //! What a link could have transmitted.
 
-use super::measure::seconds;
+use super::seconds::seconds;
 use forebay_base::{LinkId, Rate, Span, Time};
 use forebay_net::{ChannelSpec, DeliveryTrace, NetEvent, NetSpec};
 use std::sync::Arc;

@@ -1,6 +1,6 @@
 //! How long packets took: one way, and there and back.
 
-use super::measure::milliseconds;
+use super::seconds::milliseconds;
 use forebay_base::Histogram;
 use forebay_net::NetSpec;
 use forebay_report::{FlowMetrics, MOST_FLOWS_BY_PORT};

@@ -4,6 +4,7 @@ use super::FlowResult;
 use super::bins::{BinCounter, Bins, Throughput};
 use super::capacity::Capacity;
 use super::delays::DelayMark;
+use super::seconds::{clock_seconds, milliseconds, seconds};
 use forebay_base::{FlowId, Histogram, LinkId, Span, Time};
 use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
 use forebay_report::{ClassMetrics, FlowMetrics, Metrics};
@@ -65,21 +66,6 @@ impl Mark {
 
 fn received_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
     simulation.connection(flow, Role::Server).map_or(0, |c| c.progress().received_bytes)
-}
-
-/// Seconds as the nearest number to what people would write.
-pub(crate) fn seconds(span: Span) -> f64 {
-    span.as_nanos() as f64 / 1e9
-}
-
-/// Milliseconds, likewise.
-pub(super) fn milliseconds(span: Span) -> f64 {
-    seconds(span) * 1e3
-}
-
-/// The same of a time since the start.
-pub(crate) fn clock_seconds(at: Time) -> f64 {
-    seconds(at.since(Time::ZERO))
 }
 
 /// Bits per second; None over no time.

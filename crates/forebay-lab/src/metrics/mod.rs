@@ -5,13 +5,15 @@ mod capacity;
 mod delays;
 mod interfaces;
 mod measure;
+mod seconds;
 
 pub(crate) use bins::{Bins, Life, arrived_bytes};
 pub(crate) use capacity::Capacity;
 pub(crate) use delays::{DelaySamples, split_transports};
 pub use interfaces::InterfaceResult;
 pub(crate) use interfaces::{has_left_push, interface, interfaces_of};
-pub(crate) use measure::{Bounds, Mark, clock_seconds, flows_of, metrics_of, one_way_of};
+pub(crate) use measure::{Bounds, Mark, flows_of, metrics_of, one_way_of};
+pub(crate) use seconds::clock_seconds;
 
 use serde::Serialize;
 

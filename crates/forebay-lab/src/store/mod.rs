@@ -23,6 +23,7 @@ mod background;
 mod delays;
 mod flows;
 mod leftovers;
+mod names;
 mod place;
 mod series;
 mod table;
@@ -35,7 +36,8 @@ use forebay_net::NetSpec;
 use forebay_report::write_report;
 use forebay_scenario::traces::write_trace;
 use forebay_scenario::{LinkNames, Scenario, TraceFile};
-use place::{Existing, OWN_FILES, Place};
+use names::{OWN_FILES, is_trace, trace_name};
+use place::{Existing, Place};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -52,15 +54,6 @@ fn series_part(protocol: &str, seed: u64) -> String {
 
 fn capture_name(protocol: &str, seed: u64) -> String {
     format!("packets-{protocol}-{seed}.pcapng")
-}
-
-/// The name of the copy of a trace file, from 1 on.
-fn trace_name(number: usize) -> String {
-    format!("channel-{number}.trace")
-}
-
-fn is_trace(name: &str) -> bool {
-    name.starts_with("channel-") && name.ends_with(".trace")
 }
 
 impl Store {

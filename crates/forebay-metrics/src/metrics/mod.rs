@@ -5,6 +5,7 @@
 //! retransmissions count over the whole run.
 
 mod doc;
+mod number;
 mod others;
 mod rows;
 mod table;
