@@ -2,8 +2,7 @@
 
 use super::table::{Column, TableFile, count};
 use crate::error::StoreError;
-use crate::metrics::FlowResult;
-use crate::result::RunResult;
+use forebay_run::{FlowResult, RunResult};
 use std::path::PathBuf;
 
 /// Rows in a row group: few enough that a reader can skip, and enough that its dictionaries pay.

@@ -32,10 +32,10 @@ pub(crate) use series::SeriesWriter;
 
 use crate::error::StoreError;
 use crate::summary::Summary;
-use forebay_net::NetSpec;
 use forebay_report::write_report;
+use forebay_run::RunStart;
 use forebay_scenario::traces::write_trace;
-use forebay_scenario::{LinkNames, Scenario, TraceFile};
+use forebay_scenario::{Scenario, TraceFile};
 use names::{OWN_FILES, is_trace, trace_name};
 use place::{Existing, Place};
 use std::fs::File;
@@ -74,14 +74,8 @@ impl Store {
         self.place.target()
     }
     /// Begin the series of a run.
-    pub(crate) fn series(
-        &self,
-        protocol: &str,
-        seed: u64,
-        network: (LinkNames, &Scenario, &NetSpec),
-    ) -> Result<SeriesWriter, StoreError> {
-        let path = self.place.file(&series_part(protocol, seed));
-        SeriesWriter::create(path, (protocol, seed), network)
+    pub(crate) fn series(&self, start: &RunStart<'_>) -> Result<SeriesWriter, StoreError> {
+        SeriesWriter::create(self.place.file(&series_part(start.protocol, start.seed)), start)
     }
     /// Where the capture of a run goes for now.
     pub(crate) fn capture_path(&self, protocol: &str, seed: u64) -> PathBuf {

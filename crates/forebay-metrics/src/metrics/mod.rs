@@ -14,5 +14,5 @@ mod values;
 pub use doc::{Counted, Hidden, MetricDoc, OfLinks, Unit};
 pub use others::{RESULTS, ResultDoc, comparable, labels};
 pub use rows::{DifferenceRow, Row, Shown, difference_rows, rows, typical_sizes};
-pub use table::{ClassMetrics, FlowMetrics, METRICS, Metrics};
+pub use table::{ClassMetrics, FlowMetrics, METRICS, MOST_FLOWS_BY_PORT, Metrics};
 pub use values::{Means, Paired, RunValues, Runs};

@@ -3,12 +3,16 @@
 //!
 //! An entry is `GROUP NAME: TYPE, row(LABEL, UNIT, MEANING)`, then what else is to be said of it
 //! (see [`MetricDoc`]). The group `flows` is of all flows and of each class; `run` of the run
-//! alone. What has no row of its own is an `aside`. `forebay-lab` computes the values: `metrics/`.
+//! alone. What has no row of its own is an `aside`. `forebay-run` computes the values: `measure/`.
 
 use super::doc::{Hidden, MetricDoc, OfLinks, Unit, aside, row};
 use super::number::Number;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Most flows of a run of which interfaces of INRPP routers have series for each, and whose delays
+/// are counted one by one.
+pub const MOST_FLOWS_BY_PORT: usize = 50;
 
 /// Makes the structs and [`METRICS`].
 macro_rules! metrics {

@@ -13,6 +13,6 @@ pub(super) fn milliseconds(span: Span) -> f64 {
 }
 
 /// Seconds of a time since the start.
-pub(crate) fn clock_seconds(at: Time) -> f64 {
+pub fn clock_seconds(at: Time) -> f64 {
     seconds(at.since(Time::ZERO))
 }

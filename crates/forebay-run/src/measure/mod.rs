@@ -4,16 +4,17 @@ mod bins;
 mod capacity;
 mod delays;
 mod interfaces;
-mod measure;
+mod metrics;
 mod seconds;
 
-pub(crate) use bins::{Bins, Life, arrived_bytes};
-pub(crate) use capacity::Capacity;
-pub(crate) use delays::{DelaySamples, split_transports};
-pub use interfaces::InterfaceResult;
-pub(crate) use interfaces::{has_left_push, interface, interfaces_of};
-pub(crate) use measure::{Bounds, Mark, flows_of, metrics_of, one_way_of};
-pub(crate) use seconds::clock_seconds;
+pub use bins::{Bins, Life, arrived_bytes};
+pub use capacity::Capacity;
+pub use delays::DelaySamples;
+pub(crate) use delays::split_transports;
+pub(crate) use interfaces::interfaces_of;
+pub use interfaces::{InterfaceResult, has_left_push, interface};
+pub(crate) use metrics::{Bounds, Mark, Measured};
+pub use seconds::clock_seconds;
 
 use serde::Serialize;
 
@@ -93,7 +94,7 @@ pub struct FlowResult {
 
 impl FlowResult {
     /// What is one number of it, by name.
-    pub(crate) fn numbers(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
+    pub fn numbers(&self) -> impl Iterator<Item = (&'static str, Option<f64>)> + use<> {
         let count = |count: u64| Some(count as f64);
         let numbers = [
             ("fct_s", self.fct_s),
