@@ -24,6 +24,7 @@ pub use bench::{
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
 pub use error::StoreError;
+pub use forebay_metrics::{FLOW_COLUMNS, FlowColumn};
 pub use forebay_reference as reference;
 pub use forebay_report as report;
 pub use forebay_run::{

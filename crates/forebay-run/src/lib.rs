@@ -21,9 +21,10 @@ pub use error::RunError;
 pub use events::{EventFilter, EventFilterError, EventLines, link_arrows};
 pub use expectations::{ExpectationResult, Status, check_expectations};
 pub use forebay_metrics as metrics;
+pub use forebay_metrics::FlowResult;
 pub use forebay_scenario as scenario;
 pub use measure::{
-    Bins, Capacity, DelaySamples, FlowResult, InterfaceResult, Life, arrived_bytes, clock_seconds,
+    Bins, Capacity, DelaySamples, InterfaceResult, Life, arrived_bytes, clock_seconds,
     has_left_push, interface,
 };
 pub use options::{Looks, Progress, RunOptions};

@@ -1,8 +1,8 @@
 //! What runs give.
 
-use crate::measure::{FlowResult, InterfaceResult};
+use crate::measure::InterfaceResult;
 use forebay_base::Histogram;
-use forebay_metrics::Metrics;
+use forebay_metrics::{FlowResult, Metrics};
 use forebay_reference::Reference;
 use forebay_scenario::memory_estimate::RunMemory;
 use forebay_sim::{Effort, Simulation};

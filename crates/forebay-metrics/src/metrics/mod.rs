@@ -5,6 +5,7 @@
 //! retransmissions count over the whole run.
 
 mod doc;
+mod flow;
 mod number;
 mod others;
 mod rows;
@@ -12,6 +13,7 @@ mod table;
 mod values;
 
 pub use doc::{Counted, Hidden, MetricDoc, OfLinks, Unit};
+pub use flow::{FLOW_COLUMNS, FlowColumn, FlowResult, FlowValue};
 pub use others::{RESULTS, ResultDoc, comparable, labels};
 pub use rows::{DifferenceRow, Row, Shown, difference_rows, rows, typical_sizes};
 pub use table::{ClassMetrics, FlowMetrics, METRICS, MOST_FLOWS_BY_PORT, Metrics};

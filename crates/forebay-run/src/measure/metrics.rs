@@ -1,13 +1,12 @@
 //! From a simulation to metrics.
 
-use super::FlowResult;
 use super::bins::{BinCounter, Bins, Throughput};
 use super::capacity::Capacity;
 use super::delays::DelayMark;
 use super::seconds::{clock_seconds, milliseconds, seconds};
 use crate::record::RunStart;
 use forebay_base::{FlowId, Histogram, LinkId, Span, Time};
-use forebay_metrics::{ClassMetrics, FlowMetrics, Metrics};
+use forebay_metrics::{ClassMetrics, FlowMetrics, FlowResult, Metrics};
 use forebay_net::{FlowSpec, LinkStats, NetSpec, NodeKind};
 use forebay_scenario::FctClock;
 use forebay_scenario::statistics::{jain, mean, quantile};
