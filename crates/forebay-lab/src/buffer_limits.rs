@@ -1,7 +1,6 @@
 //! Notes on flows that were limited by the buffers of their ends.
 
-use crate::metrics::FlowResult;
-use crate::result::RunResult;
+use forebay_run::{FlowResult, RunResult};
 use forebay_scenario::Scenario;
 use forebay_transport::TcpConfig;
 

@@ -1,37 +1,8 @@
-//! Why a run has no result, and why results cannot be written.
+//! Why results cannot be written.
 
-use forebay_net::SpecError;
 use forebay_report::ReportError;
-use forebay_scenario::ScenarioError;
-use forebay_sim::Unbalanced;
+use forebay_run::RunError;
 use std::path::{Path, PathBuf};
-
-const VERSION: &str = env!("CARGO_PKG_VERSION");
-
-/// Why a run has no result.
-#[derive(Debug, thiserror::Error)]
-#[non_exhaustive]
-pub enum RunError {
-    /// The scenario cannot be run under this protocol.
-    #[error(transparent)]
-    Scenario(#[from] ScenarioError),
-    /// The network cannot be built: why in the names of the scenario, and the error.
-    #[error("the network cannot be built: {0}")]
-    Network(String, SpecError),
-    /// It was stopped.
-    #[error("the run was stopped")]
-    Cancelled,
-    /// Its files cannot be written.
-    #[error(transparent)]
-    Store(#[from] StoreError),
-    /// Packet events cannot be written.
-    #[error("cannot write packet events: {0}")]
-    Events(#[source] std::io::Error),
-    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
-    /// how to see it again.
-    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
-    Unbalanced(Unbalanced, String),
-}
 
 /// Results cannot be written.
 #[derive(Debug, thiserror::Error)]
@@ -114,5 +85,11 @@ impl StoreError {
     pub(crate) fn parquet(path: &Path) -> impl Fn(parquet::errors::ParquetError) -> StoreError {
         let path = path.to_path_buf();
         move |error| StoreError::Parquet { path: path.clone(), why: error.to_string() }
+    }
+}
+
+impl From<StoreError> for RunError {
+    fn from(error: StoreError) -> RunError {
+        RunError::Record(Box::new(error))
     }
 }

@@ -8,14 +8,13 @@
 
 mod bench;
 mod buffer_limits;
+mod clock;
 mod error;
-mod expectations;
 mod memory;
-mod metrics;
 mod observe;
+mod outputs;
 pub mod reproduce;
 mod result;
-mod run;
 mod store;
 mod summary;
 mod sweep;
@@ -24,22 +23,33 @@ pub use bench::{
     BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
-pub use error::{RunError, StoreError};
-pub use expectations::{ExpectationResult, Status};
+pub use error::StoreError;
+pub use forebay_metrics::{FLOW_COLUMNS, FlowColumn};
 pub use forebay_reference as reference;
 pub use forebay_report as report;
+pub use forebay_run::{
+    EventFilter, EventFilterError, ExpectationResult, FlowResult, InterfaceResult, Looks, Missing,
+    Parallel, Progress, RunError, RunOptions, RunResult, Shares, Status,
+};
 pub use forebay_scenario as scenario;
 pub use memory::available_bytes;
-pub use metrics::{FlowResult, InterfaceResult};
-pub use observe::{
-    CaptureFilter, CaptureLimit, EventFilter, EventFilterError, EventWriter, UnknownLink,
-    directed_links,
-};
-pub use result::{Missing, Parallel, RunKey, RunResult, Shares, Sweep, SweepMemory};
-pub use run::{Looks, Progress, RunOptions, run_one};
+pub use observe::{CaptureFilter, CaptureLimit, EventWriter, UnknownLink, directed_links};
+pub use outputs::Outputs;
+pub use result::{RunKey, Sweep, SweepMemory};
 pub use store::Store;
 pub use summary::{Aggregate, Summary};
 pub use sweep::{LEFT_OUT, SweepOptions, SweepPlan, SweepProgress, sweep};
+
+/// Run `scenario` with `protocol` and `seed`, as [`forebay_run::run_one`], and measure its costs.
+pub fn run_one(
+    scenario: &scenario::Scenario,
+    protocol: &str,
+    seed: u64,
+    options: &RunOptions<'_>,
+) -> Result<RunResult, RunError> {
+    let options = RunOptions { clocks: Some(clock::CLOCKS), ..*options };
+    forebay_run::run_one(scenario, protocol, seed, &options)
+}
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]

@@ -1,11 +1,12 @@
 //! What is printed and kept of all runs together.
 
 use crate::buffer_limits;
-use crate::expectations::{self, ExpectationResult};
-use crate::metrics::{FlowResult, clock_seconds};
-use crate::result::{Missing, RunResult, Sweep, SweepMemory};
+use crate::result::{Sweep, SweepMemory};
 use forebay_base::DropReason;
 use forebay_report::{Means, Paired, RunValues};
+use forebay_run::{
+    ExpectationResult, FlowResult, Missing, RunResult, check_expectations, clock_seconds,
+};
 use forebay_scenario::Scenario;
 use serde::Serialize;
 
@@ -97,7 +98,7 @@ impl Summary {
         let unpaired = baseline.filter(|_| paired.is_empty() && !runs.is_empty());
         notes.extend(unpaired.and_then(|name| not_paired(name, protocols.len(), seeds)));
         notes.extend(memory.fewer_jobs.clone());
-        let expectations = expectations::check(scenario, &runs, &missing);
+        let expectations = check_expectations(scenario, &runs, &missing);
         Summary {
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
@@ -328,7 +329,11 @@ mod tests {
                 utilisation: [("0-2".to_string(), 0.5 * seed as f64)].into(),
                 ..Metrics::default()
             },
-            ..RunResult::example(protocol, seed)
+            protocol: protocol.to_string(),
+            label: protocol.to_string(),
+            seed,
+            ended_s: 1.0,
+            ..RunResult::default()
         }
     }
 

@@ -1,10 +1,10 @@
 //! Many seeds and protocols, side by side.
 
-use crate::error::RunError;
 use crate::memory;
-use crate::result::{Missing, RunKey, RunResult, Sweep, SweepMemory};
-use crate::run::{Progress, RunOptions, run_one};
+use crate::result::{RunKey, Sweep, SweepMemory};
+use crate::run_one;
 use forebay_reference::Known;
+use forebay_run::{Missing, Progress, RunError, RunOptions, RunResult};
 use forebay_scenario::Scenario;
 use forebay_scenario::memory_estimate::{Admission, MemoryEstimate, NotEnoughMemory, admit};
 use std::collections::{BTreeMap, BTreeSet};

@@ -2,7 +2,7 @@
 //! statistics over flows and seeds.
 //!
 //! It knows no scenario and no simulation: `forebay-scenario` looks up the metrics that
-//! expectations name, `forebay-lab` computes them, `forebay-report` and the command show them.
+//! expectations name, `forebay-run` computes them, `forebay-report` and the command show them.
 
 #![forbid(unsafe_code)]
 
@@ -10,7 +10,8 @@ mod metrics;
 pub mod statistics;
 
 pub use metrics::{
-    ClassMetrics, Counted, DifferenceRow, FlowMetrics, Hidden, METRICS, Means, MetricDoc, Metrics,
-    OfLinks, Paired, RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable,
-    difference_rows, labels, rows, typical_sizes,
+    ClassMetrics, Counted, DifferenceRow, FLOW_COLUMNS, FlowColumn, FlowMetrics, FlowResult,
+    FlowValue, Hidden, METRICS, MOST_FLOWS_BY_PORT, Means, MetricDoc, Metrics, OfLinks, Paired,
+    RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable, difference_rows, labels,
+    rows, typical_sizes,
 };

@@ -46,7 +46,7 @@ pub use forebay_metrics::{
     difference_rows, labels, rows, typical_sizes,
 };
 pub use replace::{NotReplaced, replace};
-pub use series::{Drawn, MOST_FLOWS_BY_PORT, PUBLISHED, Series};
+pub use series::{Drawn, PUBLISHED, Series};
 
 use data::{Data, RunPanels};
 use downsample::{COARSEST, FINEST};

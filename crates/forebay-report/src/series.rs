@@ -19,9 +19,6 @@ pub enum Drawn {
     RateOfPorts,
 }
 
-/// Flows up to which interfaces of INRPP routers have series for each flow.
-pub const MOST_FLOWS_BY_PORT: usize = 50;
-
 /// What the name of a published series begins with in `series.parquet`.
 pub const PUBLISHED: &str = "cc.";
 

@@ -2,6 +2,7 @@
 
 use super::key::when;
 use super::words::{TYPES, joined};
+use forebay_lab::FLOW_COLUMNS;
 use forebay_lab::report::{METRICS, MetricDoc, RESULTS};
 use forebay_lab::scenario::{Key, KeyTable, Keys, keys};
 use std::fmt::Write;
@@ -134,6 +135,16 @@ pub fn of_metrics() -> String {
     for result in RESULTS {
         let (place, meaning) = (cell(result.place), cell(&capital(result.meaning)));
         let _ = writeln!(text, "| {} | `{place}` | {meaning} |", cell(result.name));
+    }
+    text.push_str(
+        "\n## Flows\n\n\
+         What JSON has of each flow, `.runs[].per_flow[].NAME`, and the columns of\n\
+         `flows.parquet`, where `run_protocol` and `seed` come first.\n\n\
+         | Name | Unit | Meaning |\n|-|-|-|\n",
+    );
+    for column in FLOW_COLUMNS {
+        let _ =
+            writeln!(text, "| `{}` | {} | {} |", column.name, column.unit, cell(column.meaning));
     }
     text
 }

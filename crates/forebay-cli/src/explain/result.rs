@@ -2,7 +2,8 @@
 
 use super::metric;
 use crate::terminal::{Paint, wrap};
-use forebay_lab::report::{METRICS, RESULTS, ResultDoc};
+use forebay_lab::FLOW_COLUMNS;
+use forebay_lab::report::{METRICS, RESULTS};
 
 /// A key, a row or a column that [`text`] explains. Parts of rows that differ from run to run, in
 /// parentheses, are left out.
@@ -15,9 +16,9 @@ pub fn text(name: &str, paint: Paint) -> String {
     if let Some(key) = of_metric(name) {
         return metric::text(key, paint);
     }
-    let found = find(name).expect("whoever asks has looked");
+    let (meaning, place) = find(name).expect("the caller has asked whether it is known");
     let head = format!("{} - in results\n\n", paint.bold(name));
-    head + &wrap(found.meaning, 0) + "\n" + &wrap(&format!("In JSON: {}.", found.place), 0)
+    head + &wrap(meaning, 0) + "\n" + &wrap(&format!("In JSON: {place}."), 0)
 }
 
 /// The metric whose row has this name.
@@ -30,9 +31,16 @@ fn of_metric(name: &str) -> Option<&'static str> {
     rows.find(|row| row.label == name || row.label == plain).map(|row| row.name)
 }
 
-fn find(name: &str) -> Option<&'static ResultDoc> {
+/// What it is, and where it is in JSON.
+fn find(name: &str) -> Option<(&'static str, String)> {
     let plain = plain(name);
-    RESULTS.iter().find(|doc| [name, plain].contains(&doc.name) || doc.label == plain)
+    let of_runs =
+        || RESULTS.iter().find(|doc| [name, plain].contains(&doc.name) || doc.label == plain);
+    let of_flows = || FLOW_COLUMNS.iter().find(|column| column.name == plain);
+    of_runs().map(|doc| (doc.meaning, doc.place.to_string())).or_else(|| {
+        let place = |name| format!(".runs[].per_flow[].{name}; in flows.parquet {name}");
+        of_flows().map(|column| (column.meaning, place(column.name)))
+    })
 }
 
 /// A row without its parentheses.

@@ -18,8 +18,8 @@ use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_o
 use forebay_lab::scenario::{LoadOptions, Scenario, ScenarioText};
 use forebay_lab::{
     CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, LEFT_OUT, Missing,
-    RunError, RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan,
-    SweepProgress, directed_links, sweep,
+    Outputs, RunError, RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions,
+    SweepPlan, SweepProgress, directed_links, sweep,
 };
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
@@ -197,6 +197,12 @@ fn simulate(
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let lines = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
     let writer: EventWriter = lines.clone();
+    let outputs = Outputs {
+        store,
+        capture: args.pcap.is_some().then(CaptureLimit::default),
+        capture_filter: CaptureFilter { links, snap_bytes: args.snaplen },
+        events: events.map(|filter| (filter, &writer)),
+    };
     let options = SweepOptions {
         jobs,
         run: RunOptions {
@@ -204,10 +210,7 @@ fn simulate(
             bytes: args.bytes,
             general: args.general,
             cancel: Some(cancel),
-            store,
-            capture: args.pcap.is_some().then(CaptureLimit::default),
-            capture_filter: CaptureFilter { links, snap_bytes: args.snaplen },
-            events: events.map(|filter| (filter, &writer)),
+            record: Some(&outputs),
             without_reference: args.no_reference,
             threads: args.threads.min(cores()),
             ..RunOptions::default()

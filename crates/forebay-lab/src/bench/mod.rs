@@ -14,12 +14,11 @@ mod scale;
 pub use peers::{PEERS, Peer};
 pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 
-use crate::error::RunError;
-use crate::memory;
-use crate::result::{Parallel, RunResult};
-use crate::run::{Cost, RunOptions, cpu_clock, run_one};
+use crate::clock::CLOCKS;
+use crate::{memory, run_one};
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::SpecError;
+use forebay_run::{Cost, Parallel, RunError, RunOptions, RunResult};
 use forebay_scenario::memory_estimate::{MemoryEstimate, NotEnoughMemory, RunMemory, check};
 use forebay_scenario::statistics::quantile;
 use forebay_scenario::{LoadOptions, Scenario, ScenarioError};
@@ -376,12 +375,12 @@ fn run_scale(
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     memory::reset_peak();
-    let mut building = Cost::default();
+    let mut building = Cost::new(Some(CLOCKS));
     let (spec, _) = building.charge(|| scale::network(flows, 1));
     let estimate = MemoryEstimate::of(&spec, options.threads);
     check(estimate, memory::available_bytes()).map_err(|error| BenchError::Memory(name, error))?;
     let (built, _) = building.charge(|| {
-        let (threads, cpu_clock) = (options.threads, Some(cpu_clock as fn() -> _));
+        let (threads, cpu_clock) = (options.threads, Some(CLOCKS.cpu));
         Simulation::new(
             &spec,
             1,
@@ -391,7 +390,7 @@ fn run_scale(
     drop(spec);
     let mut simulation = built.map_err(BenchError::Network)?;
     let at_rest_mib = memory::peak_mib();
-    let (mut running, mut until) = (Cost::default(), Time::ZERO);
+    let (mut running, mut until) = (Cost::new(Some(CLOCKS)), Time::ZERO);
     let mut status = Status::Running;
     while status == Status::Running {
         if options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {

@@ -11,6 +11,7 @@ use super::{CaptureFilter, CaptureLimit};
 use crate::error::StoreError;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::NetSpec;
+use forebay_run::link_arrows;
 use forebay_wire::AddressPlan;
 use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
 use std::fs::File;
@@ -84,17 +85,4 @@ impl CaptureFile {
         let synced = file.and_then(|file| file.sync_all());
         synced.map_err(StoreError::io("write", &path))
     }
-}
-
-/// `a->b` for each directed link; one of several between two nodes has `#2` and so on behind it.
-pub(super) fn link_arrows(spec: &NetSpec) -> Vec<String> {
-    let mut seen = std::collections::BTreeMap::new();
-    let name = |node: forebay_base::NodeId| &spec.nodes[node.index()].name;
-    let arrow = |link: &forebay_net::LinkSpec| {
-        let count = seen.entry((link.from, link.to)).or_insert(0u32);
-        *count += 1;
-        let arrow = format!("{}->{}", name(link.from), name(link.to));
-        if *count == 1 { arrow } else { format!("{arrow}#{count}") }
-    };
-    spec.links.iter().map(arrow).collect()
 }

@@ -1,20 +1,14 @@
 //! Watching packets: captures, and lines of text.
 
 mod capture;
-mod filter;
-mod lines;
 
-pub use filter::{EventFilter, EventFilterError};
-
-use crate::error::RunError;
 use capture::CaptureFile;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::{NetSpec, Workload};
-use forebay_scenario::LinkNames;
-use forebay_scenario::Scenario;
+use forebay_run::{EventFilter, EventLines, RunError};
+use forebay_scenario::{LinkNames, Scenario};
 use forebay_sim::{Observer, PacketEvent};
-use lines::Lines;
-use std::io::Write;
+use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -90,6 +84,34 @@ pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, U
 /// Where lines of packet events go: standard output, a file, memory.
 pub type EventWriter = Arc<Mutex<dyn Write + Send>>;
 
+/// Lines of packet events, and where they go.
+struct Lines {
+    lines: EventLines,
+    writer: EventWriter,
+}
+
+impl Lines {
+    fn packet(
+        &mut self,
+        now: Time,
+        event: PacketEvent,
+        packet: &Packet,
+        arena: &Arena,
+    ) -> io::Result<()> {
+        match self.lines.line(now, event, packet, arena) {
+            Some(line) => locked(&self.writer)?.write_all(line.as_bytes()),
+            None => Ok(()),
+        }
+    }
+    fn flush(&self) -> io::Result<()> {
+        locked(&self.writer)?.flush()
+    }
+}
+
+fn locked(writer: &EventWriter) -> io::Result<MutexGuard<'_, dyn Write + Send + 'static>> {
+    writer.lock().map_err(|_| io::Error::other("a writer panicked"))
+}
+
 /// The observers of a run: shared between the run, which opens and ends it, and the simulation,
 /// which feeds it.
 pub(crate) struct RunObserver(Option<Arc<Shared>>);
@@ -115,7 +137,10 @@ impl RunObserver {
     ) -> Result<RunObserver, RunError> {
         let capture = capture.map(|(path, what)| CaptureFile::create(&path, spec, what));
         let capture = capture.transpose()?;
-        let lines = lines.map(|(filter, writer)| Lines::new(filter, writer.clone(), spec));
+        let lines = lines.map(|(filter, writer)| Lines {
+            lines: EventLines::new(filter, spec),
+            writer: writer.clone(),
+        });
         if capture.is_none() && lines.is_none() {
             return Ok(RunObserver(None));
         }
@@ -131,7 +156,7 @@ impl RunObserver {
     pub fn begin(&self, workload: &Workload) {
         let Some(shared) = &self.0 else { return };
         if let Some(lines) = &mut shared.lock().lines {
-            lines.learn(workload);
+            lines.lines.learn(workload);
         }
     }
     /// The first error of a sink, if there was one.

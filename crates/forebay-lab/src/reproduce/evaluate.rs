@@ -2,9 +2,8 @@
 
 use super::measure::{CHANNEL, Measure, Over, Since, Take};
 use super::recording::{PortSample, Recording, Sample, growth};
-use crate::metrics::{Capacity, FlowResult};
-use crate::result::RunResult;
 use forebay_base::Time;
+use forebay_run::{Capacity, FlowResult, RunResult};
 use forebay_scenario::LinkNames;
 use forebay_scenario::statistics::{jain, mean};
 use forebay_scenario::trace_statistics::TraceStatistics;

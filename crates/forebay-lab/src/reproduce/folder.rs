@@ -2,9 +2,10 @@
 //! `forebay run --out` writes them, and what the caller adds.
 
 use crate::error::StoreError;
-use crate::result::{RunResult, Sweep, SweepMemory};
+use crate::result::{Sweep, SweepMemory};
 use crate::store::{NewFolder, Store};
 use crate::summary::Summary;
+use forebay_run::RunResult;
 use forebay_scenario::Scenario;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

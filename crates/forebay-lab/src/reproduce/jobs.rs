@@ -7,14 +7,14 @@ use super::folder::{ReproductionFolder, SetupResults, SetupState};
 use super::measure::Measure;
 use super::paired::{PairedFlow, paired};
 use super::recording::{LOOK_EVERY, Recording};
-use crate::error::{RunError, StoreError};
-use crate::metrics::Capacity;
-use crate::result::RunResult;
-use crate::run::{Looks, Progress, RunOptions, run_one};
+use crate::error::StoreError;
+use crate::outputs::Outputs;
+use crate::run_one;
 use forebay_base::{FlowId, LinkId};
 use forebay_net::NetSpec;
 use forebay_reference::Known;
 use forebay_report::{METRICS, Metrics};
+use forebay_run::{Capacity, Looks, Progress, RunError, RunOptions, RunResult};
 use forebay_scenario::{Flow, LinkNames, Scenario};
 use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
@@ -204,7 +204,8 @@ impl<'a> Jobs<'a> {
         let of = |results: &&SetupResults<'_>| std::ptr::eq(results.scenario, job.scenario);
         let results = results.iter().find(of).expect("each set-up has room for its results");
         let store = results.store(folder)?;
-        let (output, result) = job.run(RunOptions { store: Some(&store), ..run })?;
+        let outputs = Outputs::to(&store);
+        let (output, result) = job.run(RunOptions { record: Some(&outputs), ..run })?;
         results.finished(index, result, store)?;
         Ok(output)
     }

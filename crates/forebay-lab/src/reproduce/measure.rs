@@ -1,10 +1,10 @@
 //! What a row of an experiment is measured by: a closed set of kinds, each one line of a file.
 
-use crate::metrics::FlowResult;
 use forebay_base::DropReason;
 use forebay_reference::Reference;
 use forebay_report::{ClassMetrics, Metrics};
 use forebay_router::inrpp::State;
+use forebay_run::FlowResult;
 use forebay_scenario::LinkNames;
 use forebay_scenario::Scenario;
 use forebay_scenario::statistics::{mean, quantile};

@@ -1,7 +1,7 @@
 //! Flows of two runs with the same seed, compared flow by flow.
 
 use super::measure::Measure;
-use crate::metrics::FlowResult;
+use forebay_run::FlowResult;
 use forebay_scenario::statistics::mean;
 
 /// What is kept of a flow.

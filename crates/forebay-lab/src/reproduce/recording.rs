@@ -1,8 +1,8 @@
 //! What is kept of a run while it goes on, for measures that need more than its result.
 
-use crate::metrics::{Bins, Life, arrived_bytes, interface};
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
+use forebay_run::{Bins, Life, arrived_bytes, interface};
 use forebay_sim::Simulation;
 use forebay_transport::Role;
 

@@ -6,11 +6,10 @@ use super::measure::Measure;
 
 use super::recording::{PortSample, Recording, Sample};
 use super::*;
-use crate::metrics::Capacity;
-use crate::result::RunResult;
-use crate::run::{RunOptions, run_one};
+use crate::run_one;
 use forebay_base::{Rate, Time};
 use forebay_router::inrpp::FlowTotals;
+use forebay_run::{Capacity, RunOptions, RunResult};
 use forebay_scenario::LinkNames;
 use forebay_scenario::{LoadOptions, Scenario};
 

@@ -7,8 +7,8 @@
 
 use super::table::{Column, TableFile};
 use crate::error::StoreError;
-use crate::result::RunResult;
 use forebay_base::Span;
+use forebay_run::RunResult;
 use std::path::PathBuf;
 
 /// A bucket, and whose it is.

@@ -6,7 +6,7 @@
 //! folder without a lock whose process is gone belongs to nobody. Where there are no such locks,
 //! nothing is removed.
 
-use super::place::{entries, is_own};
+use super::names::{entries, is_own};
 use crate::error::StoreError;
 use std::ffi::OsString;
 use std::fs::{self, File};

@@ -23,6 +23,7 @@ mod background;
 mod delays;
 mod flows;
 mod leftovers;
+mod names;
 mod place;
 mod series;
 mod table;
@@ -31,11 +32,12 @@ pub(crate) use series::SeriesWriter;
 
 use crate::error::StoreError;
 use crate::summary::Summary;
-use forebay_net::NetSpec;
 use forebay_report::write_report;
+use forebay_run::RunStart;
 use forebay_scenario::traces::write_trace;
-use forebay_scenario::{LinkNames, Scenario, TraceFile};
-use place::{Existing, OWN_FILES, Place};
+use forebay_scenario::{Scenario, TraceFile};
+use names::{OWN_FILES, is_trace, trace_name};
+use place::{Existing, Place};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -52,15 +54,6 @@ fn series_part(protocol: &str, seed: u64) -> String {
 
 fn capture_name(protocol: &str, seed: u64) -> String {
     format!("packets-{protocol}-{seed}.pcapng")
-}
-
-/// The name of the copy of a trace file, from 1 on.
-fn trace_name(number: usize) -> String {
-    format!("channel-{number}.trace")
-}
-
-fn is_trace(name: &str) -> bool {
-    name.starts_with("channel-") && name.ends_with(".trace")
 }
 
 impl Store {
@@ -81,14 +74,8 @@ impl Store {
         self.place.target()
     }
     /// Begin the series of a run.
-    pub(crate) fn series(
-        &self,
-        protocol: &str,
-        seed: u64,
-        network: (LinkNames, &Scenario, &NetSpec),
-    ) -> Result<SeriesWriter, StoreError> {
-        let path = self.place.file(&series_part(protocol, seed));
-        SeriesWriter::create(path, (protocol, seed), network)
+    pub(crate) fn series(&self, start: &RunStart<'_>) -> Result<SeriesWriter, StoreError> {
+        SeriesWriter::create(self.place.file(&series_part(start.protocol, start.seed)), start)
     }
     /// Where the capture of a run goes for now.
     pub(crate) fn capture_path(&self, protocol: &str, seed: u64) -> PathBuf {

@@ -1,24 +1,13 @@
 //! A folder that appears whole or not at all.
 
 use super::leftovers::{self, Beside, Taken};
+use super::names::{entries, is_own};
 use crate::error::StoreError;
-use forebay_report::REPORT_NAME;
 use serde::Deserialize;
 use serde::de::IgnoredAny;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::UNIX_EPOCH;
-
-/// Files that a folder of results may hold.
-pub(super) const OWN_FILES: [&str; 6] = [
-    "scenario.toml",
-    "summary.json",
-    "flows.parquet",
-    "delays.parquet",
-    "series.parquet",
-    REPORT_NAME,
-];
-const CAPTURE_SUFFIX: &str = ".pcapng";
 
 /// What may happen to results that are at the place already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -192,12 +181,6 @@ fn check_free(target: &Path, existing: Existing) -> Result<(), StoreError> {
     }
 }
 
-pub(super) fn is_own(name: &str) -> bool {
-    OWN_FILES.contains(&name)
-        || super::is_trace(name)
-        || name.starts_with("packets") && name.ends_with(CAPTURE_SUFFIX)
-}
-
 /// What is read of a summary.
 #[derive(Deserialize)]
 struct Marked {
@@ -228,18 +211,6 @@ fn minute(seconds: u64) -> String {
     let year = era * 400 + year + next;
     let (hour, minute) = (second / 3_600, second / 60 % 60);
     format!("{year}-{month:02}-{day:02} {hour:02}:{minute:02} UTC")
-}
-
-/// Names of what a folder holds, in order.
-pub(super) fn entries(folder: &Path) -> Result<Vec<String>, StoreError> {
-    let read = || -> std::io::Result<Vec<String>> {
-        let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
-        let names = names.map(|name| name.map(|n| n.to_string_lossy().into_owned()));
-        names.collect()
-    };
-    let mut names = read().map_err(StoreError::io("read", folder))?;
-    names.sort();
-    Ok(names)
 }
 
 #[cfg(test)]

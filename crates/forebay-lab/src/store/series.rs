@@ -33,15 +33,14 @@
 use super::background::BackgroundTable;
 use super::table::{Column, TableFile, count};
 use crate::error::StoreError;
-use crate::metrics::{Capacity, DelaySamples, has_left_push, interface};
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Span, Time};
 use forebay_cc::Observed;
-use forebay_net::NetSpec;
+use forebay_metrics::MOST_FLOWS_BY_PORT;
 use forebay_queue::Limit;
-use forebay_report::{MOST_FLOWS_BY_PORT, PUBLISHED, Series};
+use forebay_report::{PUBLISHED, Series};
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
-use forebay_scenario::LinkNames;
-use forebay_scenario::Scenario;
+use forebay_run::{Capacity, DelaySamples, RunStart, has_left_push, interface};
+use forebay_scenario::{LinkNames, Scenario};
 use forebay_sim::Simulation;
 use forebay_transport::{PathView, Role};
 use parquet::data_type::ByteArray;
@@ -205,11 +204,8 @@ fn interface_values(view: &InterfaceView<'_>) -> [(Series, f64); 5] {
 }
 
 impl SeriesWriter {
-    pub(super) fn create(
-        path: PathBuf,
-        (protocol, seed): (&str, u64),
-        (names, scenario, spec): (LinkNames, &Scenario, &NetSpec),
-    ) -> Result<SeriesWriter, StoreError> {
+    pub(super) fn create(path: PathBuf, start: &RunStart<'_>) -> Result<SeriesWriter, StoreError> {
+        let RunStart { scenario, protocol, seed, spec, names } = *start;
         let protocol = ByteArray::from(protocol);
         // A seed may use all 64 bits; as a signed number it has the same ones.
         let seed = seed as i64;
@@ -223,8 +219,8 @@ impl SeriesWriter {
             ports: vec![Port::default(); names.iter().count()],
             facts: PortFacts::all(scenario),
             traces: links.map(|link| Capacity::of_trace(spec, link)).collect(),
-            names,
-            flows: Vec::new(),
+            names: names.clone(),
+            flows: vec![None; spec.flows.len()],
             flow_ids: BTreeMap::new(),
             delays: DelaySamples::new(spec),
             names_of_series: Names::new(),
@@ -233,9 +229,9 @@ impl SeriesWriter {
         })
     }
 
-    /// Take a sample of everything now. `flows` is the number of flows.
-    pub fn sample(&mut self, simulation: &Simulation, flows: usize) -> Result<(), StoreError> {
-        self.flows.resize(flows, None);
+    /// Take a sample of everything now.
+    pub fn sample(&mut self, simulation: &Simulation) -> Result<(), StoreError> {
+        let flows = self.flows.len();
         if self.flow_ids.is_empty() && flows <= MOST_FLOWS_BY_PORT {
             self.flow_ids = flow_ids(simulation, flows);
         }

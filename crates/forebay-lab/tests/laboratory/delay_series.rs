@@ -4,7 +4,7 @@ use crate::delays::by_event_lines;
 use crate::scenario;
 use crate::sweeps::rows;
 use forebay_lab::scenario::Scenario;
-use forebay_lab::{RunOptions, RunResult, Store, Summary, Sweep, run_one};
+use forebay_lab::{Outputs, RunOptions, RunResult, Store, Summary, Sweep, run_one};
 use parquet::record::RowAccessor;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,8 @@ fn written(scenario: &Scenario, protocol: &str, options: RunOptions<'_>) -> Writ
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out");
     let store = Store::create(&target).unwrap();
-    let options = RunOptions { store: Some(&store), ..options };
+    let outputs = Outputs::to(&store);
+    let options = RunOptions { record: Some(&outputs), ..options };
     let result = run_one(scenario, protocol, 1, &options).unwrap();
     let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
     store.finish(scenario, &Summary::new("small", scenario, sweep)).unwrap();

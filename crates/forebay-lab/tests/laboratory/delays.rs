@@ -4,7 +4,8 @@ use crate::pcapng::{self, Record};
 use crate::scenario;
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, EventFilter, EventWriter, RunOptions, RunResult, Store, Summary, Sweep, run_one,
+    CaptureLimit, EventFilter, EventWriter, Outputs, RunOptions, RunResult, Store, Summary, Sweep,
+    run_one,
 };
 use std::collections::{BTreeMap, VecDeque};
 use std::sync::{Arc, Mutex};
@@ -95,7 +96,8 @@ pub fn by_event_lines(scenario: &Scenario, protocol: &str) -> (RunResult, Vec<Ve
         let text = Arc::new(Mutex::new(Vec::<u8>::new()));
         let writer: EventWriter = text.clone();
         let filter = EventFilter::parse(&format!("flow:{}", i + 1), scenario).unwrap();
-        let options = RunOptions { events: Some((filter, &writer)), ..RunOptions::default() };
+        let outputs = Outputs { events: Some((filter, &writer)), ..Outputs::default() };
+        let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
         result = Some(run_one(scenario, protocol, 1, &options).unwrap());
         let text = String::from_utf8(text.lock().unwrap().clone()).unwrap();
         of_flows.push(from_event_lines(&text, &scenario.nodes[flow.dst.index()].name));
@@ -162,7 +164,8 @@ fn queue_delay_holds_the_time_in_the_cache_of_the_router() {
     let target = folder.path().join("out");
     let store = Store::create(&target).unwrap();
     let capture = Some(CaptureLimit::default());
-    let options = RunOptions { store: Some(&store), capture, ..RunOptions::default() };
+    let outputs = Outputs { capture, ..Outputs::to(&store) };
+    let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let result = run_one(&scenario, "inrpp", 1, &options).unwrap();
     let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
     store.finish(&scenario, &Summary::new("inrpp", &scenario, sweep)).unwrap();

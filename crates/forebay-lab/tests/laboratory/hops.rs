@@ -9,7 +9,9 @@ use crate::pcapng::{self, Record};
 use crate::{results_in, tshark};
 use forebay_base::{LinkId, Span};
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{CaptureLimit, Looks, RunOptions, RunResult, Store, Summary, Sweep, run_one};
+use forebay_lab::{
+    CaptureLimit, Looks, Outputs, RunOptions, RunResult, Store, Summary, Sweep, run_one,
+};
 use forebay_sim::Simulation;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -27,7 +29,8 @@ fn captured(scenario: &Scenario) -> (RunResult, TempDir, PathBuf) {
     let target = folder.path().join("out");
     let store = Store::create(&target).unwrap();
     let capture = Some(CaptureLimit::default());
-    let options = RunOptions { store: Some(&store), capture, ..quiet(1) };
+    let outputs = Outputs { capture, ..Outputs::to(&store) };
+    let options = RunOptions { record: Some(&outputs), ..quiet(1) };
     let result = run_one(scenario, "newreno", 1, &options).unwrap();
     let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
     store.finish(scenario, &Summary::new("captured", scenario, sweep)).unwrap();

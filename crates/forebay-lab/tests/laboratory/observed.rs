@@ -4,7 +4,7 @@
 use forebay_base::{Span, Time};
 use forebay_cc::{Ack, Congestion, Controller, Limits, Observed, Timeout};
 use forebay_lab::scenario::{LoadOptions, Registration, Scenario};
-use forebay_lab::{RunOptions, Store, Summary, Sweep, run_one};
+use forebay_lab::{Outputs, RunOptions, Store, Summary, Sweep, run_one};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde::{Deserialize, Serialize};
@@ -66,7 +66,8 @@ fn what_a_controller_publishes_is_in_the_series_and_in_the_report() {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out");
     let store = Store::create(&target).unwrap();
-    let options = RunOptions { store: Some(&store), ..RunOptions::default() };
+    let outputs = Outputs::to(&store);
+    let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let run = |protocol: &str| run_one(&scenario, protocol, 1, &options).unwrap();
     let runs = vec![run("fixed"), run("cubic")];
     store

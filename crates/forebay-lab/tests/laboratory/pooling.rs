@@ -3,7 +3,9 @@
 
 use crate::sweeps::rows;
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{InterfaceResult, RunOptions, RunResult, Store, Summary, Sweep, run_one};
+use forebay_lab::{
+    InterfaceResult, Outputs, RunOptions, RunResult, Store, Summary, Sweep, run_one,
+};
 use parquet::record::RowAccessor;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -19,7 +21,8 @@ fn run(scenario: &Scenario, protocol: &str) -> (RunResult, Series) {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out");
     let store = Store::create(&target).unwrap();
-    let options = RunOptions { store: Some(&store), ..RunOptions::default() };
+    let outputs = Outputs::to(&store);
+    let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let result = run_one(scenario, protocol, 1, &options).unwrap();
     let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
     store.finish(scenario, &Summary::new("x", scenario, sweep)).unwrap();

@@ -2,8 +2,8 @@
 
 use crate::scenario;
 use forebay_lab::{
-    EventFilter, EventWriter, Progress, RunError, RunOptions, RunResult, SweepOptions, SweepPlan,
-    SweepProgress, run_one, sweep,
+    EventFilter, EventWriter, Outputs, Progress, RunError, RunOptions, RunResult, SweepOptions,
+    SweepPlan, SweepProgress, run_one, sweep,
 };
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -115,7 +115,8 @@ fn events_of(which: &str, room: Option<usize>) -> (Result<u64, RunError>, String
     let filter = EventFilter::parse(which, &scenario).unwrap();
     let page = Arc::new(Mutex::new(Page { text: Vec::new(), room }));
     let writer: EventWriter = page.clone();
-    let options = RunOptions { events: Some((filter, &writer)), ..RunOptions::default() };
+    let outputs = Outputs { events: Some((filter, &writer)), ..Outputs::default() };
+    let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let result = run_one(&scenario, "newreno", 1, &options).map(|run| run.drops["full"]);
     let text = String::from_utf8(page.lock().unwrap().text.clone()).unwrap();
     (result, text)

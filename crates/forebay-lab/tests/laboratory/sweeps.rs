@@ -3,8 +3,8 @@
 use crate::{results_in, scenario};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, RunError, RunOptions, Store, StoreError, Summary, Sweep, SweepOptions, SweepPlan,
-    SweepProgress, sweep,
+    CaptureLimit, Outputs, RunError, RunOptions, Store, StoreError, Summary, Sweep, SweepOptions,
+    SweepPlan, SweepProgress, sweep,
 };
 use parquet::basic::{Compression, Encoding, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -26,7 +26,8 @@ fn sweep_all(scenario: &Scenario, jobs: usize, run: RunOptions<'_>) -> Sweep {
 /// Sweep into a folder.
 fn results(scenario: &Scenario, jobs: usize, target: &Path) -> Summary {
     let store = Store::create(target).unwrap();
-    let run = RunOptions { store: Some(&store), ..RunOptions::default() };
+    let outputs = Outputs::to(&store);
+    let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let sweep = sweep_all(scenario, jobs, run);
     assert!(sweep.error.is_none() && sweep.missing.is_empty() && !sweep.cancelled);
     let summary = Summary::new("small", scenario, sweep);
@@ -159,17 +160,14 @@ fn a_failing_write_leaves_nothing_and_spares_what_was_there() {
     let target = folder.path().join("out");
     let before = results(&scenario, 1, &target);
     let store = Store::replace(&target).unwrap();
-    let run = RunOptions {
-        store: Some(&store),
-        capture: Some(CaptureLimit(50_000)),
-        ..RunOptions::default()
-    };
+    let outputs = Outputs { capture: Some(CaptureLimit(50_000)), ..Outputs::to(&store) };
+    let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let sweep = sweep_all(&scenario, 1, run);
     let (key, error) = sweep.error.as_ref().unwrap();
     assert_eq!((key.protocol.as_str(), key.seed), ("newreno", 3));
-    let RunError::Store(StoreError::CaptureTooLong { limit_bytes: 50_000, .. }) = error else {
-        panic!("{error}")
-    };
+    let RunError::Record(error) = error else { panic!("{error}") };
+    let error = error.downcast_ref().expect("an error of the store");
+    assert!(matches!(error, StoreError::CaptureTooLong { limit_bytes: 50_000, .. }), "{error}");
     assert_eq!((sweep.runs.len(), sweep.missing.len(), sweep.cancelled), (0, 6, false));
     assert_eq!(sweep.missing[1].why, "not started");
     store.finish(&scenario, &Summary::new("small", &scenario, sweep)).unwrap();

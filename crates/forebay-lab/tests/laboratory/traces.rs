@@ -2,7 +2,7 @@
 
 use crate::results_in;
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{RunOptions, Store, Summary, SweepOptions, SweepPlan, sweep};
+use forebay_lab::{Outputs, RunOptions, Store, Summary, SweepOptions, SweepPlan, sweep};
 use std::path::Path;
 
 const TEXT: &str = r#"
@@ -32,7 +32,8 @@ fn hash(scenario: &Path, target: &Path) -> Vec<String> {
     let store = Store::create(target).unwrap();
     let protocols = ["cubic".to_string()];
     let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
-    let run = RunOptions { store: Some(&store), ..RunOptions::default() };
+    let outputs = Outputs::to(&store);
+    let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let sweep = sweep(&plan, &SweepOptions { jobs: 1, run, progress: None });
     assert!(sweep.error.is_none());
     let summary = Summary::new("traced", &scenario, sweep);

@@ -1,7 +1,7 @@
 //! The capture of a run as Wireshark's dissectors see it.
 
 use crate::scenario;
-use forebay_lab::{CaptureLimit, RunOptions, Store, Summary, Sweep, run_one};
+use forebay_lab::{CaptureLimit, Outputs, RunOptions, Store, Summary, Sweep, run_one};
 use forebay_prerequisites::program;
 use std::path::Path;
 use std::process::Command;
@@ -29,7 +29,8 @@ fn tshark_reads_every_packet_of_a_run_and_follows_its_streams() {
     let (scenario, target) = (scenario(&[]), folder.path().join("out"));
     let store = Store::create(&target).unwrap();
     let capture = Some(CaptureLimit::default());
-    let options = RunOptions { store: Some(&store), capture, ..RunOptions::default() };
+    let outputs = Outputs { capture, ..Outputs::to(&store) };
+    let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let run = run_one(&scenario, "cubic", 1, &options).unwrap();
     let hops = run.packet_hops as usize;
     let sweep = Sweep { runs: vec![run], ..Sweep::default() };

@@ -7,7 +7,7 @@ mod page;
 mod synthetic;
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{RunOptions, Store, Summary, SweepOptions, SweepPlan, sweep};
+use forebay_lab::{Outputs, RunOptions, Store, Summary, SweepOptions, SweepPlan, sweep};
 use std::path::Path;
 
 /// Run a scenario and keep its results in `folder`.
@@ -17,7 +17,8 @@ fn run(name: &str, set: &[&str], (protocols, seeds): (&[&str], &[u64]), folder: 
     let store = Store::create(folder).unwrap();
     let protocols: Vec<String> = protocols.iter().map(ToString::to_string).collect();
     let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds };
-    let run = RunOptions { store: Some(&store), ..RunOptions::default() };
+    let outputs = Outputs::to(&store);
+    let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let done = sweep(&plan, &SweepOptions { jobs: 2, run, progress: None });
     assert!(done.error.is_none(), "{:?}", done.error);
     store.finish(&scenario, &Summary::new(name, &scenario, done)).unwrap();

@@ -1,8 +1,6 @@
 //! What people read of a metric.
 
-use super::{ClassMetrics, Metrics};
 use crate::statistics::Range;
-use std::collections::BTreeMap;
 
 /// What a number counts. Whoever shows it chooses prefix and digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -67,8 +65,6 @@ pub struct MetricDoc {
     pub meaning: &'static str,
     /// Formula, what it counts and when, where a line does not say it; else empty.
     pub more: &'static str,
-    number: fn(&Metrics) -> Option<f64>,
-    link: fn(&Metrics, &str) -> Option<f64>,
 }
 
 /// The directed links that have a metric.
@@ -117,8 +113,6 @@ pub(super) const fn row(label: &'static str, shown: Unit, meaning: &'static str)
         hidden,
         meaning,
         more,
-        number: |_| None,
-        link: |_, _| None,
     }
 }
 
@@ -156,28 +150,10 @@ impl MetricDoc {
         MetricDoc { hidden, ..self }
     }
 
-    /// Its key, whether classes have it, and where it is.
-    pub(super) const fn named(
-        self,
-        name: &'static str,
-        by_class: bool,
-        number: fn(&Metrics) -> Option<f64>,
-        link: fn(&Metrics, &str) -> Option<f64>,
-    ) -> MetricDoc {
+    /// Its key, and whether classes have it.
+    pub(super) const fn named(self, name: &'static str, by_class: bool) -> MetricDoc {
         let label = if self.label.is_empty() { name } else { self.label };
-        MetricDoc { name, label, by_class, number, link, ..self }
-    }
-
-    /// In `metrics`; None if it is not one number, or has no value there.
-    pub fn of(&self, metrics: &Metrics) -> Option<f64> {
-        if self.in_table { (self.number)(metrics) } else { None }
-    }
-
-    /// Of the flows of a class of `metrics`; None if classes do not have it, if there is no such
-    /// class, or if it has no value there.
-    pub fn of_class(&self, metrics: &Metrics, class: &str) -> Option<f64> {
-        let ClassMetrics { of_flows, .. } = *metrics.by_class.get(class)?;
-        if self.by_class { self.of(&Metrics { of_flows, ..Metrics::default() }) } else { None }
+        MetricDoc { name, label, by_class, ..self }
     }
 
     /// The values that it can have.
@@ -192,66 +168,5 @@ impl MetricDoc {
     /// True if it can be compared with a value: it is one number, or one for each link.
     pub fn is_comparable(&self) -> bool {
         self.in_table || self.by_link != OfLinks::No || self.counted.is_some()
-    }
-
-    /// Of a directed link; None if links do not have it, or if it has no value there.
-    pub fn of_link(&self, metrics: &Metrics, link: &str) -> Option<f64> {
-        (self.link)(metrics, link)
-    }
-}
-
-/// What may be one number, or one for each directed link.
-pub(super) trait Number {
-    fn number(&self) -> Option<f64>;
-    fn of_link(&self, _: &str) -> Option<f64> {
-        None
-    }
-}
-
-impl Number for Option<f64> {
-    fn number(&self) -> Option<f64> {
-        *self
-    }
-}
-
-impl Number for u64 {
-    fn number(&self) -> Option<f64> {
-        Some(*self as f64)
-    }
-}
-
-macro_rules! no_number {
-    ($($type:ty),*) => {$(
-        impl Number for $type {
-            fn number(&self) -> Option<f64> {
-                None
-            }
-        }
-    )*};
-}
-
-no_number!(
-    usize,
-    [f64; 2],
-    Option<String>,
-    BTreeMap<String, ClassMetrics>
-);
-
-impl Number for BTreeMap<String, f64> {
-    fn number(&self) -> Option<f64> {
-        None
-    }
-    fn of_link(&self, link: &str) -> Option<f64> {
-        self.get(link).copied()
-    }
-}
-
-/// Counts: a link that is not listed has none.
-impl Number for BTreeMap<String, u64> {
-    fn number(&self) -> Option<f64> {
-        None
-    }
-    fn of_link(&self, link: &str) -> Option<f64> {
-        Some(self.get(link).copied().unwrap_or(0) as f64)
     }
 }

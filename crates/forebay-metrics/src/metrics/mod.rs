@@ -5,13 +5,16 @@
 //! retransmissions count over the whole run.
 
 mod doc;
+mod flow;
+mod number;
 mod others;
 mod rows;
 mod table;
 mod values;
 
 pub use doc::{Counted, Hidden, MetricDoc, OfLinks, Unit};
+pub use flow::{FLOW_COLUMNS, FlowColumn, FlowResult, FlowValue};
 pub use others::{RESULTS, ResultDoc, comparable, labels};
 pub use rows::{DifferenceRow, Row, Shown, difference_rows, rows, typical_sizes};
-pub use table::{ClassMetrics, FlowMetrics, METRICS, Metrics};
+pub use table::{ClassMetrics, FlowMetrics, METRICS, MOST_FLOWS_BY_PORT, Metrics};
 pub use values::{Means, Paired, RunValues, Runs};

@@ -34,13 +34,6 @@ pub const RESULTS: &[ResultDoc] = &[
                   (full)\": the queue was full.",
     },
     ResultDoc {
-        name: "lost_packets",
-        label: "lost_packets",
-        place: ".runs[].per_flow[].lost_packets",
-        meaning: "Packets that the sender of a flow declared lost, rightly or not: drops say what \
-                  the network lost.",
-    },
-    ResultDoc {
         name: "trace_hash",
         label: "first trace hash",
         place: ".runs[].trace_hash",

@@ -3,11 +3,16 @@
 //!
 //! An entry is `GROUP NAME: TYPE, row(LABEL, UNIT, MEANING)`, then what else is to be said of it
 //! (see [`MetricDoc`]). The group `flows` is of all flows and of each class; `run` of the run
-//! alone. What has no row of its own is an `aside`. `forebay-lab` computes the values: `metrics/`.
+//! alone. What has no row of its own is an `aside`. `forebay-run` computes the values: `measure/`.
 
-use super::doc::{Hidden, MetricDoc, Number, OfLinks, Unit, aside, row};
+use super::doc::{Hidden, MetricDoc, OfLinks, Unit, aside, row};
+use super::number::Number;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+/// Most flows of a run of which interfaces of INRPP routers have series for each, and whose delays
+/// are counted one by one.
+pub const MOST_FLOWS_BY_PORT: usize = 50;
 
 /// Makes the structs and [`METRICS`].
 macro_rules! metrics {
@@ -18,26 +23,33 @@ macro_rules! metrics {
 
         /// The metrics of a run, in the order in which the table has them.
         pub const METRICS: &[MetricDoc] = &[$(
-            metrics!(@named $group $name, $kind($label, Unit::$unit, $meaning)
-                $(.$method($($argument),*))*)
+            $kind($label, Unit::$unit, $meaning)
+                $(.$method($($argument),*))*
+                .named(stringify!($name), metrics!(@by_class $group))
         ),*];
+
+        impl Metrics {
+            /// The metric of this name, if it is one number and has a value.
+            fn number(&self, name: &str) -> Option<f64> {
+                match name {
+                    $(stringify!($name) => metrics!(@field $group self $name).number(),)*
+                    _ => None,
+                }
+            }
+
+            /// The metric of this name of a directed link, if links have it and it has a value.
+            fn of_link(&self, name: &str, link: &str) -> Option<f64> {
+                match name {
+                    $(stringify!($name) => metrics!(@field $group self $name).of_link(link),)*
+                    _ => None,
+                }
+            }
+        }
     };
-    (@named flows $name:ident, $doc:expr) => {
-        $doc.named(
-            stringify!($name),
-            true,
-            |m| Number::number(&m.of_flows.$name),
-            |m, link| Number::of_link(&m.of_flows.$name, link),
-        )
-    };
-    (@named run $name:ident, $doc:expr) => {
-        $doc.named(
-            stringify!($name),
-            false,
-            |m| Number::number(&m.$name),
-            |m, link| Number::of_link(&m.$name, link),
-        )
-    };
+    (@by_class flows) => { true };
+    (@by_class run) => { false };
+    (@field flows $metrics:ident $name:ident) => { $metrics.of_flows.$name };
+    (@field run $metrics:ident $name:ident) => { $metrics.$name };
     (@structs [$($flows:tt)*] [$($run:tt)*]
         flows $name:ident: $type:ty, $meaning:literal; $($rest:tt)*) => {
         metrics!(@structs [$($flows)* #[doc = $meaning] pub $name: $type,] [$($run)*] $($rest)*);
@@ -289,6 +301,28 @@ pub struct ClassMetrics {
     /// Of these flows.
     #[serde(flatten)]
     pub of_flows: FlowMetrics,
+}
+
+/// Each class is a set of numbers.
+impl Number for BTreeMap<String, ClassMetrics> {}
+
+impl MetricDoc {
+    /// In `metrics`; None if it is not one number, or has no value there.
+    pub fn of(&self, metrics: &Metrics) -> Option<f64> {
+        if self.in_table { metrics.number(self.name) } else { None }
+    }
+
+    /// Of the flows of a class of `metrics`; None if classes do not have it, if there is no such
+    /// class, or if it has no value there.
+    pub fn of_class(&self, metrics: &Metrics, class: &str) -> Option<f64> {
+        let ClassMetrics { of_flows, .. } = *metrics.by_class.get(class)?;
+        if self.by_class { self.of(&Metrics { of_flows, ..Metrics::default() }) } else { None }
+    }
+
+    /// Of a directed link; None if links do not have it, or if it has no value there.
+    pub fn of_link(&self, metrics: &Metrics, link: &str) -> Option<f64> {
+        metrics.of_link(self.name, link)
+    }
 }
 
 impl Metrics {

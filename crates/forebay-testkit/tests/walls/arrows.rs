@@ -20,6 +20,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-scenario", BELOW_SCENARIO),
     ("forebay-reference", SCENARIO_AND_BELOW),
     ("forebay-report", &["base", "metrics", "scenario"]),
+    ("forebay-run", RUN_AND_BELOW.split_last().expect("a list").1),
     ("forebay-lab", BELOW_LAB),
     ("forebay-cli", LAB_AND_BELOW),
     ("forebay-testkit", LAB_AND_BELOW),
@@ -31,6 +32,23 @@ const ARROWS: &[(&str, &[&str])] = &[
 const SCENARIO_AND_BELOW: &[&str] =
     &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "metrics", "scenario"];
 const BELOW_SCENARIO: &[&str] = SCENARIO_AND_BELOW.split_last().expect("a list").1;
+
+/// The crates under `forebay-run`, and itself. It has neither Parquet nor files.
+const RUN_AND_BELOW: &[&str] = &[
+    "base",
+    "wire",
+    "signal",
+    "cc",
+    "queue",
+    "router",
+    "transport",
+    "net",
+    "sim",
+    "metrics",
+    "scenario",
+    "reference",
+    "run",
+];
 
 /// The crates under `forebay-lab`, and itself.
 const LAB_AND_BELOW: &[&str] = &[
@@ -46,6 +64,7 @@ const LAB_AND_BELOW: &[&str] = &[
     "metrics",
     "scenario",
     "reference",
+    "run",
     "report",
     "lab",
 ];
@@ -183,6 +202,7 @@ fn an_undrawn_arrow_is_seen() {
     assert_eq!(arrow("forebay-report", "forebay-reference"), 1);
     assert_eq!(arrow("forebay-reference", "forebay-report"), 1);
     assert_eq!(arrow("forebay-scenario", "forebay-sim"), 1);
+    assert_eq!(arrow("forebay-run", "forebay-report"), 1);
     assert_eq!(arrow("forebay-lab", "forebay-lab"), 1);
     assert_eq!(arrow("forebay-new", "forebay-base"), 1);
     assert_eq!(arrow("forebay-transport", "forebay-cc"), 0);

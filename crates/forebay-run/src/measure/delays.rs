@@ -1,9 +1,9 @@
 //! How long packets took: one way, and there and back.
 
-use super::measure::milliseconds;
+use super::seconds::milliseconds;
 use forebay_base::Histogram;
+use forebay_metrics::{FlowMetrics, MOST_FLOWS_BY_PORT};
 use forebay_net::NetSpec;
-use forebay_report::{FlowMetrics, MOST_FLOWS_BY_PORT};
 use forebay_sim::Simulation;
 use std::collections::BTreeMap;
 
@@ -23,7 +23,7 @@ pub(crate) fn split_transports(spec: &mut NetSpec) {
 }
 
 /// The one-way delays of the classes of flows, from sample to sample.
-pub(crate) struct DelaySamples {
+pub struct DelaySamples {
     classes: BTreeMap<String, Sampled>,
 }
 
@@ -36,6 +36,7 @@ struct Sampled {
 }
 
 impl DelaySamples {
+    /// None yet.
     pub fn new(spec: &NetSpec) -> DelaySamples {
         let mut classes: BTreeMap<String, Sampled> = BTreeMap::new();
         for (number, transport) in spec.transports.iter().enumerate() {

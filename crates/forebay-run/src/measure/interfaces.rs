@@ -31,12 +31,12 @@ pub struct InterfaceResult {
 }
 
 /// The interface of an INRPP router that feeds a link; None if another kind of node does.
-pub(crate) fn interface(simulation: &Simulation, link: LinkId) -> Option<InterfaceView<'_>> {
+pub fn interface(simulation: &Simulation, link: LinkId) -> Option<InterfaceView<'_>> {
     simulation.router::<Inrpp>(link).map(|(router, port)| router.view(port))
 }
 
 /// True once an interface has been in another state than P.
-pub(crate) fn has_left_push(view: &InterfaceView<'_>) -> bool {
+pub fn has_left_push(view: &InterfaceView<'_>) -> bool {
     State::ALL[1..].iter().any(|&state| view.entries()[state as usize] > 0)
 }
 

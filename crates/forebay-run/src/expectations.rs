@@ -1,7 +1,7 @@
 //! Whether the results are what the scenario expects: each expectation under each protocol.
 
 use crate::result::{Missing, RunResult};
-use forebay_report::Counted;
+use forebay_metrics::Counted;
 use forebay_scenario::statistics::mean;
 use forebay_scenario::{Expectation, Over, Scenario};
 use serde::Serialize;
@@ -62,7 +62,7 @@ pub enum Status {
 
 /// All expectations of `scenario`, each under every protocol that it is about; of one that is about
 /// a protocol that is not compared (`--protocol`), that it was not checked.
-pub(crate) fn check(
+pub fn check_expectations(
     scenario: &Scenario,
     runs: &[RunResult],
     missing: &[Missing],
@@ -74,9 +74,12 @@ pub(crate) fn check(
         for protocol in about {
             let runs: Vec<&RunResult> = runs.iter().filter(|r| r.protocol == *protocol).collect();
             let missing = missing.iter().filter(|run| run.protocol == *protocol).count();
-            checked.push(under(expectation, expect, (protocol, &runs, missing)));
+            let unchecked = unchecked(expectation, expect, protocol);
+            checked.push(under(unchecked, expectation, &runs, missing));
         }
-        if let (true, Some(protocol)) = (checked.len() == before, expectation.protocol) {
+        if checked.len() == before
+            && let Some(protocol) = expectation.protocol
+        {
             let why = Some(format!("there are no runs under {protocol}"));
             checked.push(ExpectationResult { why, ..unchecked(expectation, expect, protocol) });
         }
@@ -105,13 +108,15 @@ fn unchecked(of: &Expectation, expect: usize, protocol: &str) -> ExpectationResu
     }
 }
 
+/// `unchecked`, checked with the runs under its protocol.
 fn under(
+    unchecked: ExpectationResult,
     of: &Expectation,
-    expect: usize,
-    (protocol, runs, missing): (&str, &[&RunResult], usize),
+    runs: &[&RunResult],
+    missing: usize,
 ) -> ExpectationResult {
     let seeds: Vec<u64> = runs.iter().map(|run| run.seed).collect();
-    let expected = ExpectationResult { seeds, ..unchecked(of, expect, protocol) };
+    let expected = ExpectationResult { seeds, ..unchecked };
     if missing > 0 {
         // The mean of some seeds is not the mean of all.
         let why = Some(format!("{missing} of {} runs are missing", runs.len() + missing));
@@ -185,7 +190,7 @@ fn without_value(of: &Expectation, runs: &[&RunResult], absent: &[u64]) -> Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use forebay_report::{ClassMetrics, FlowMetrics, Metrics};
+    use forebay_metrics::{ClassMetrics, FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
 
     /// A run whose flows took so long; one of the class "web" twice that.
@@ -203,7 +208,9 @@ mod tests {
                 ce_marks_by_link: [("a-b".to_string(), seed)].into(),
                 ..Metrics::default()
             },
-            ..RunResult::example("cubic", seed)
+            protocol: "cubic".to_string(),
+            seed,
+            ..RunResult::default()
         }
     }
 
@@ -222,7 +229,7 @@ mod tests {
         let missing: Vec<_> = (0..missing)
             .map(|i| Missing { protocol: "cubic".into(), seed: 100 + i, why: String::new() })
             .collect();
-        let mut results = check(&scenario, &runs, &missing);
+        let mut results = check_expectations(&scenario, &runs, &missing);
         assert_eq!(results.len(), 1);
         results.remove(0)
     }

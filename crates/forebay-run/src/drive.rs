@@ -1,17 +1,15 @@
 //! Moves a simulation from stop to stop: start of the window, samples, looks at the outside world.
 
-use super::clock::{Cost, now};
-use super::{Progress, RunOptions, unbalanced};
+use crate::cost::Cost;
 use crate::error::RunError;
-use crate::metrics::{Bounds, Mark};
-use crate::observe::RunObserver;
-use crate::store::SeriesWriter;
+use crate::measure::{Bounds, Mark};
+use crate::options::{Progress, RunOptions};
+use crate::record::{Recorder, RunStart};
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
 use forebay_sim::{Simulation, Status, Unbalanced};
 use forebay_transport::Role;
-use std::sync::atomic::Ordering;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 /// The longest and the shortest stretch of simulated time between two looks at the outside world.
 /// No stretch crosses a multiple of the longest, unless something is known to come behind it: see
@@ -28,26 +26,22 @@ const TELL_EVERY: Duration = Duration::from_millis(100);
 /// One simulation on its way.
 pub(super) struct Drive<'a> {
     pub simulation: &'a mut Simulation,
-    pub spec: &'a NetSpec,
+    pub start: &'a RunStart<'a>,
     pub bounds: Bounds,
     pub options: &'a RunOptions<'a>,
-    pub observer: &'a RunObserver,
-    /// Where samples go, and their distance.
-    pub series: Option<(&'a mut SeriesWriter, Span)>,
+    pub recorder: Option<&'a mut (dyn Recorder + 'static)>,
+    /// Distance of samples, if any are taken.
+    pub sample: Option<Span>,
     pub cost: Cost,
-    /// Protocol and seed.
-    pub run: (&'a str, u64),
 }
 
 impl Drive<'_> {
     /// Run to the end. The counts at the start of the window.
     pub fn run(&mut self) -> Result<Mark, RunError> {
-        let (mut step, mut told, mut mark) = (Span::from_millis(1), now(), None);
-        let (mut ahead, mut idle) = (Ahead::of(self.spec), Span::ZERO);
-        let mut sample_at = match &self.series {
-            Some((_, sample)) => Time::ZERO + *sample,
-            None => Time::MAX,
-        };
+        let spec = self.start.spec;
+        let (mut step, mut told, mut mark) = (Span::from_millis(1), self.wall(), None);
+        let (mut ahead, mut idle) = (Ahead::of(spec), Span::ZERO);
+        let mut sample_at = self.sample.map_or(Time::MAX, |sample| Time::ZERO + sample);
         let mut look_at = self.options.looks.map_or(Time::MAX, |looks| Time::ZERO + looks.every);
         loop {
             let window = if mark.is_none() { self.bounds.from } else { Time::MAX };
@@ -61,25 +55,19 @@ impl Drive<'_> {
             simulation.look_not_before(read_at);
             let (status, took) = self.cost.charge(|| simulation.run_until(stop));
             let status = status.map_err(|error| self.unbalanced(error))?;
-            idle = match self.simulation.events() == events {
-                true => idle + stop.since(began),
-                false => Span::ZERO,
-            };
+            let is_idle = self.simulation.events() == events;
+            idle = if is_idle { idle + stop.since(began) } else { Span::ZERO };
             if status == Status::Quiet {
                 self.end_quietly()?;
             }
             let running = status == Status::Running && stop < self.bounds.until;
             if mark.is_none() && (self.simulation.now() >= self.bounds.from || !running) {
-                mark = Some(Mark::of(self.simulation, self.spec));
+                mark = Some(Mark::of(self.simulation, spec));
             }
             if let Some(mark) = &mut mark {
                 mark.bins.look(self.simulation);
             }
-            let due = self.simulation.now() >= sample_at;
-            if let Some((series, sample)) = self.series.as_mut().filter(|_| due) {
-                series.sample(self.simulation, self.spec.flows.len())?;
-                sample_at += *sample;
-            }
+            self.sample(&mut sample_at)?;
             if let Some(looks) = self.options.looks
                 && (!running || self.simulation.now() >= look_at)
             {
@@ -94,39 +82,57 @@ impl Drive<'_> {
         }
     }
 
+    /// Take the sample that is due at `at`, if it is.
+    fn sample(&mut self, at: &mut Time) -> Result<(), RunError> {
+        if let (Some(recorder), Some(sample)) = (&mut self.recorder, self.sample)
+            && self.simulation.now() >= *at
+        {
+            recorder.sample(self.simulation)?;
+            *at += sample;
+        }
+        Ok(())
+    }
+
     /// Nothing will ever happen again, though not every flow has ended (a network that stays cut).
     /// The clock stands where the wall clock made us stop; the next boundary follows from the last
     /// event alone, so that every machine ends there.
     fn end_quietly(&mut self) -> Result<(), RunError> {
         let now = self.simulation.now();
-        let end = match now.as_nanos().is_multiple_of(LONGEST.as_nanos()) {
-            true => now,
-            false => boundary_after(now).min(self.bounds.until),
-        };
+        let is_boundary = now.as_nanos().is_multiple_of(LONGEST.as_nanos());
+        let end = if is_boundary { now } else { boundary_after(now).min(self.bounds.until) };
         let status = self.simulation.run_until(end).map_err(|error| self.unbalanced(error))?;
         assert_eq!(status, Status::Quiet, "nothing happens in a quiet network");
         Ok(())
     }
 
     fn unbalanced(&self, error: Unbalanced) -> RunError {
-        unbalanced(error, self.options, self.run)
+        self.options.unbalanced(error, self.start.protocol, self.start.seed)
     }
 
-    /// Is the run still wanted, are its observers well, is someone to be told?
-    fn look(&self, told: &mut Instant) -> Result<(), RunError> {
-        if self.options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
+    /// Is the run still wanted, is its recorder well, is someone to be told?
+    fn look(&mut self, told: &mut Duration) -> Result<(), RunError> {
+        if self.options.is_cancelled() {
             return Err(RunError::Cancelled);
         }
-        self.observer.check()?;
-        if let Some(tell) = self.options.progress.filter(|_| told.elapsed() >= TELL_EVERY) {
-            tell(&self.progress());
-            *told = now();
+        if let Some(recorder) = &mut self.recorder {
+            recorder.check()?;
+        }
+        if let Some(tell) = self.options.progress {
+            let now = self.wall();
+            if self.options.clocks.is_none() || now.saturating_sub(*told) >= TELL_EVERY {
+                tell(&self.progress());
+                *told = now;
+            }
         }
         Ok(())
     }
 
+    fn wall(&self) -> Duration {
+        self.options.clocks.map_or(Duration::ZERO, |clocks| (clocks.wall)())
+    }
+
     fn progress(&self) -> Progress {
-        let flows = (0..).zip(&self.spec.flows).filter(|(_, flow)| !flow.is_endless());
+        let flows = (0..).zip(&self.start.spec.flows).filter(|(_, flow)| !flow.is_endless());
         let done = |id| {
             let server = self.simulation.connection(FlowId(id), Role::Server);
             server.is_some_and(|c| c.progress().stream_complete)

@@ -1,13 +1,13 @@
 //! What a link could have transmitted.
 
-use super::measure::seconds;
+use super::seconds::seconds;
 use forebay_base::{LinkId, Rate, Span, Time};
 use forebay_net::{ChannelSpec, DeliveryTrace, NetEvent, NetSpec};
 use std::sync::Arc;
 
 /// What one direction of a link can transmit over time.
 #[derive(Clone, Debug)]
-pub(crate) enum Capacity {
+pub enum Capacity {
     /// What each opportunity of a trace carries; the run begins so far in it.
     Trace(Arc<DeliveryTrace>, Span),
     /// From each time on, in order, its rate.

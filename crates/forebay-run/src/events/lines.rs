@@ -1,4 +1,4 @@
-//! `--events`: one line per packet event of a flow or of a node.
+//! One line per packet event of a flow or of a node.
 //!
 //! ```text
 //!   1.015208000 arrived  0->2         flow 1 >  seq 1:1449 ack 1 win 502 len 1448 [ACK] ts 15/10
@@ -9,17 +9,14 @@
 //! it. Sequence numbers count from the SYN of their direction, which is 0, as in tcpdump, and do
 //! not wrap. `mark` shows ECN fields other than Not-ECT.
 
-use super::EventWriter;
-use super::capture::link_arrows;
 use super::filter::EventFilter;
 use forebay_base::{
     Arena, Ecn, Endpoint, FlowId, Kind, NodeId, Packet, TcpFields, TcpFlags, Time, widen,
 };
-use forebay_net::{NetSpec, Workload};
+use forebay_net::{LinkSpec, NetSpec, Workload};
 use forebay_sim::PacketEvent;
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
-use std::io;
 
 /// The ends of a segment, from and to.
 type Ends = (Endpoint, Endpoint);
@@ -32,10 +29,9 @@ struct Numbering {
     near: u64,
 }
 
-/// Writes the lines.
-pub(super) struct Lines {
+/// Makes the lines of a run.
+pub struct EventLines {
     filter: EventFilter,
-    writer: EventWriter,
     node_names: Vec<String>,
     link_names: Vec<String>,
     link_ends: Vec<(NodeId, NodeId)>,
@@ -45,11 +41,11 @@ pub(super) struct Lines {
     line: String,
 }
 
-impl Lines {
-    pub fn new(filter: EventFilter, writer: EventWriter, spec: &NetSpec) -> Lines {
-        Lines {
+impl EventLines {
+    /// Of the packets that `filter` lets through, on this network.
+    pub fn new(filter: EventFilter, spec: &NetSpec) -> EventLines {
+        EventLines {
             filter,
-            writer,
             node_names: spec.nodes.iter().map(|node| node.name.clone()).collect(),
             link_names: link_arrows(spec),
             link_ends: spec.links.iter().map(|link| (link.from, link.to)).collect(),
@@ -68,34 +64,29 @@ impl Lines {
             }
         }
     }
-    pub fn flush(&mut self) -> io::Result<()> {
-        self.writer.lock().map_err(|_| io::Error::other("a writer panicked"))?.flush()
-    }
 
-    pub fn packet(
+    /// The line of an event, with its end; None if the filter does not want it. All events of a run
+    /// are to be shown: numbers count from the first segments.
+    pub fn line(
         &mut self,
         now: Time,
         event: PacketEvent,
         packet: &Packet,
         arena: &Arena,
-    ) -> io::Result<()> {
+    ) -> Option<&str> {
         let ends = ends_of(packet, arena);
         let flow = ends.and_then(|ends| self.flows.get(&ends)).copied();
         self.number(packet, ends);
         if !self.wanted(event, flow) {
-            return Ok(());
+            return None;
         }
         let mut line = std::mem::take(&mut self.line);
         line.clear();
         // Writing to a string cannot fail.
         let _ = self.describe(&mut line, now, event, packet, arena, flow);
         line.push('\n');
-        let written = match self.writer.lock() {
-            Ok(mut writer) => writer.write_all(line.as_bytes()),
-            Err(_) => Err(io::Error::other("a writer panicked")),
-        };
         self.line = line;
-        written
+        Some(&self.line)
     }
 
     fn wanted(&self, event: PacketEvent, flow: Option<(FlowId, bool)>) -> bool {
@@ -227,4 +218,17 @@ fn flag_names(flags: TcpFlags) -> String {
     ];
     let set: Vec<&str> = NAMES.iter().filter(|(f, _)| flags.has(*f)).map(|&(_, n)| n).collect();
     set.join(",")
+}
+
+/// `a->b` for each directed link; one of several between two nodes is followed by `#2` and so on.
+pub fn link_arrows(spec: &NetSpec) -> Vec<String> {
+    let mut seen = BTreeMap::new();
+    let name = |node: NodeId| &spec.nodes[node.index()].name;
+    let arrow = |link: &LinkSpec| {
+        let count = seen.entry((link.from, link.to)).or_insert(0u32);
+        *count += 1;
+        let arrow = format!("{}->{}", name(link.from), name(link.to));
+        if *count == 1 { arrow } else { format!("{arrow}#{count}") }
+    };
+    spec.links.iter().map(arrow).collect()
 }

@@ -5,7 +5,7 @@
 //! end of its sender. What counts is payload that arrived at the receiver for the first time, in
 //! order or beyond a hole: what is sent again late belongs to no other bin.
 
-use super::measure::clock_seconds;
+use super::seconds::clock_seconds;
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
 use forebay_scenario::statistics::{jain, mean, quantile};
@@ -22,8 +22,10 @@ const SLACK_S: f64 = 1e-7;
 
 /// From when to when a flow is alive, in seconds; without end if it is at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(crate) struct Life {
+pub struct Life {
+    /// When its SYN was sent.
     pub from_s: f64,
+    /// When it completed, or its sender ended.
     pub until_s: f64,
 }
 
@@ -44,15 +46,16 @@ impl Life {
 }
 
 /// Payload that has arrived at the receiver of a flow.
-pub(crate) fn arrived_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
+pub fn arrived_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
     simulation.connection(flow, Role::Server).map_or(0, |server| server.arrived_bytes())
 }
 
 /// Bins, and the lives of flows.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Bins {
-    /// When the first begins, and how long each is.
+pub struct Bins {
+    /// When the first begins.
     pub from_s: f64,
+    /// How long each is.
     pub every_s: f64,
     /// By flow.
     pub lives: Vec<Life>,
@@ -153,10 +156,11 @@ impl BinCounter {
     /// End the bins that are over.
     pub fn look(&mut self, simulation: &Simulation) {
         while simulation.now() >= self.next() {
-            match self.has_room() {
-                true => self.count(simulation),
+            if self.has_room() {
+                self.count(simulation);
+            } else {
                 // Some bins are not all.
-                false => self.counts = Vec::new(),
+                self.counts = Vec::new();
             }
         }
     }

@@ -1,0 +1,77 @@
+//! What is kept of runs beside their results.
+
+use crate::observe::{CaptureFilter, CaptureLimit, EventWriter, RunObserver};
+use crate::store::{SeriesWriter, Store};
+use forebay_run::{EventFilter, Record, Recorder, RunError, RunStart};
+use forebay_sim::{Observer, Simulation};
+
+/// What is kept of runs beside their results; by default nothing.
+#[derive(Clone, Copy, Default)]
+pub struct Outputs<'a> {
+    /// Where series go (and a capture, if wanted); None: no series.
+    pub store: Option<&'a Store>,
+    /// Write packets to `packets.pcapng` of the store, which must be given with it.
+    pub capture: Option<CaptureLimit>,
+    /// What the capture holds.
+    pub capture_filter: CaptureFilter<'a>,
+    /// Write a line for each packet event of a flow or node.
+    pub events: Option<(EventFilter, &'a EventWriter)>,
+}
+
+impl<'a> Outputs<'a> {
+    /// Series, to a store.
+    pub fn to(store: &'a Store) -> Outputs<'a> {
+        Outputs { store: Some(store), ..Outputs::default() }
+    }
+}
+
+impl Record for Outputs<'_> {
+    fn samples(&self) -> bool {
+        self.store.is_some()
+    }
+
+    fn open(&self, start: &RunStart<'_>) -> Result<Box<dyn Recorder>, RunError> {
+        assert!(self.capture.is_none() || self.store.is_some(), "a capture needs a store");
+        let capture = self.store.zip(self.capture).map(|(store, limit)| {
+            (store.capture_path(start.protocol, start.seed), (limit, self.capture_filter))
+        });
+        let observer = RunObserver::open(start.spec, capture, self.events)?;
+        let series = self.store.map(|store| store.series(start)).transpose()?;
+        Ok(Box::new(RunOutputs { observer, series }))
+    }
+}
+
+/// Those of one run.
+struct RunOutputs {
+    observer: RunObserver,
+    series: Option<SeriesWriter>,
+}
+
+impl Recorder for RunOutputs {
+    fn observer(&mut self) -> Option<Box<dyn Observer>> {
+        self.observer.observer()
+    }
+
+    fn begin(&mut self, simulation: &Simulation) {
+        self.observer.begin(simulation.workload());
+    }
+
+    fn sample(&mut self, simulation: &Simulation) -> Result<(), RunError> {
+        match &mut self.series {
+            Some(series) => Ok(series.sample(simulation)?),
+            None => Ok(()),
+        }
+    }
+
+    fn check(&mut self) -> Result<(), RunError> {
+        self.observer.check()
+    }
+
+    fn finish(self: Box<Self>) -> Result<(), RunError> {
+        self.observer.finish()?;
+        match self.series {
+            Some(series) => Ok(series.finish()?),
+            None => Ok(()),
+        }
+    }
+}

@@ -1,0 +1,45 @@
+//! The names of files in a folder of results.
+
+use crate::error::StoreError;
+use forebay_report::REPORT_NAME;
+use std::fs;
+use std::path::Path;
+
+/// Files that a folder of results may hold.
+pub(super) const OWN_FILES: [&str; 6] = [
+    "scenario.toml",
+    "summary.json",
+    "flows.parquet",
+    "delays.parquet",
+    "series.parquet",
+    REPORT_NAME,
+];
+const CAPTURE_SUFFIX: &str = ".pcapng";
+
+/// The name of the copy of a trace file, from 1 on.
+pub(super) fn trace_name(number: usize) -> String {
+    format!("channel-{number}.trace")
+}
+
+pub(super) fn is_trace(name: &str) -> bool {
+    name.starts_with("channel-") && name.ends_with(".trace")
+}
+
+/// True of the name of a file of results.
+pub(super) fn is_own(name: &str) -> bool {
+    OWN_FILES.contains(&name)
+        || is_trace(name)
+        || name.starts_with("packets") && name.ends_with(CAPTURE_SUFFIX)
+}
+
+/// Names of what a folder holds, in order.
+pub(super) fn entries(folder: &Path) -> Result<Vec<String>, StoreError> {
+    let read = || -> std::io::Result<Vec<String>> {
+        let names = fs::read_dir(folder)?.map(|entry| Ok(entry?.file_name()));
+        let names = names.map(|name| name.map(|n| n.to_string_lossy().into_owned()));
+        names.collect()
+    };
+    let mut names = read().map_err(StoreError::io("read", folder))?;
+    names.sort();
+    Ok(names)
+}

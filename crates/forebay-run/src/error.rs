@@ -1,0 +1,69 @@
+//! Why a run has no result.
+
+use forebay_net::{NetSpec, SpecError};
+use forebay_scenario::ScenarioError;
+use forebay_sim::Unbalanced;
+use std::error::Error;
+
+const VERSION: &str = env!("CARGO_PKG_VERSION");
+
+/// Why a run has no result.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RunError {
+    /// The scenario cannot be run under this protocol.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// The network cannot be built: why in the names of the scenario, and the error.
+    #[error("the network cannot be built: {0}")]
+    Network(String, SpecError),
+    /// It was stopped.
+    #[error("the run was stopped")]
+    Cancelled,
+    /// A [`Recorder`](crate::Recorder) failed.
+    #[error(transparent)]
+    Record(Box<dyn Error + Send + Sync>),
+    /// Packet events cannot be written.
+    #[error("cannot write packet events: {0}")]
+    Events(#[source] std::io::Error),
+    /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
+    /// how to see it again.
+    #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
+    Unbalanced(Unbalanced, String),
+}
+
+impl RunError {
+    /// A network that cannot be built.
+    pub(crate) fn network(error: SpecError, spec: &NetSpec) -> RunError {
+        RunError::Network(describe(&error, spec), error)
+    }
+}
+
+/// A spec error in the names of the scenario.
+fn describe(error: &SpecError, spec: &NetSpec) -> String {
+    let node = |id: &forebay_base::NodeId| spec.nodes[id.index()].name.as_str();
+    match error {
+        SpecError::NoRoute { flow, from, to } => {
+            format!("flow {}: no route from `{}` to `{}`", flow.0 + 1, node(from), node(to))
+        }
+        SpecError::TooManyAddresses(n) => {
+            format!("{n} addresses are more than IPv4 has room for; set ip_version = 6")
+        }
+        SpecError::HostWithoutLink(host) => format!("the host `{}` has no link", node(host)),
+        SpecError::NotAHost { flow, node: end } => {
+            format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
+        }
+        SpecError::Life { flow, why } => format!("flow {}: {why}", flow.0 + 1),
+        SpecError::Forgery(flow) => {
+            let text = "forged pieces are IPv4, of a multiple of 8 bytes from 24 to 1480";
+            format!("flow {}: {text}", flow.0 + 1)
+        }
+        SpecError::RateOfTrace(link) => {
+            let link = &spec.links[link.index()];
+            let (from, to) = (node(&link.from), node(&link.to));
+            format!(
+                "an event sets the rate of the link from `{from}` to `{to}`, which follows a trace"
+            )
+        }
+    }
+}

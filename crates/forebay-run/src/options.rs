@@ -1,0 +1,138 @@
+//! How to run, as opposed to what.
+
+use crate::cost::Clocks;
+use crate::error::RunError;
+use crate::record::Record;
+use forebay_base::{Span, Time};
+use forebay_net::NetSpec;
+use forebay_reference::Known;
+use forebay_sim::{Simulation, Unbalanced};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// How to run, as opposed to what. The default runs quietly and keeps nothing but the result.
+#[derive(Clone, Copy, Default)]
+pub struct RunOptions<'a> {
+    /// Scenario as the user gave it, `--set` arguments included, for messages that say how to run
+    /// it again.
+    pub name: &'a str,
+    /// Emit every packet to bytes and parse it back on every link.
+    pub bytes: bool,
+    /// Use the simple event heap.
+    pub binary_heap: bool,
+    /// Run everything the simple way, to check the others: see [`Options::general`]. Results do not
+    /// depend on it.
+    pub general: bool,
+    /// Make no trace hash: that of the result is that of a run in which nothing arrives. For
+    /// measurements of what it costs.
+    pub without_hash: bool,
+    /// Set by whoever wants the run to stop; looked at several times a second.
+    pub cancel: Option<&'a AtomicBool>,
+    /// Told of progress several times a second.
+    pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
+    /// Keeps more of the run than its result.
+    pub record: Option<&'a dyn Record>,
+    /// Do not work out the reference.
+    pub without_reference: bool,
+    /// References that other runs of the scenario have worked out; None: this run asks no other.
+    pub known: Option<&'a Known>,
+    /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run
+    /// that is observed uses one. Results do not depend on it.
+    pub threads: usize,
+    /// Who looks at the simulation from time to time.
+    pub looks: Option<Looks<'a>>,
+    /// Told of the network before it runs.
+    pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
+    /// What costs are measured with. Results do not depend on it; without clocks the costs of the
+    /// result are zero, and progress is told more often.
+    pub clocks: Option<Clocks>,
+}
+
+impl RunOptions<'_> {
+    /// True once the run is to stop.
+    pub(crate) fn is_cancelled(&self) -> bool {
+        self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
+    }
+
+    /// The error for packets that are missing, with the command that shows it again.
+    pub(crate) fn unbalanced(&self, error: Unbalanced, protocol: &str, seed: u64) -> RunError {
+        let name = self.name;
+        let bytes = if self.bytes { " --bytes" } else { "" };
+        let general = if self.general { " --general" } else { "" };
+        let again = format!(
+            "forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}{general}"
+        );
+        RunError::Unbalanced(error, again)
+    }
+}
+
+/// Looks at a simulation while it runs. They change nothing: the trace is the same with and
+/// without.
+#[derive(Clone, Copy)]
+pub struct Looks<'a> {
+    /// Simulated time between two of them; the first is that long after time 0, the last at the end
+    /// of the run.
+    pub every: Span,
+    /// Who looks.
+    pub who: &'a (dyn Fn(&Simulation) + Sync),
+}
+
+/// How far a run is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Progress {
+    /// Simulated time.
+    pub now: Time,
+    /// When it ends at the latest, if the scenario says so.
+    pub until: Option<Time>,
+    /// Flows that have completed.
+    pub completed: usize,
+    /// Flows with an end.
+    pub flows: usize,
+}
+
+impl Progress {
+    /// The share that is done, 0.0 to 1.0: of the time, or of the flows if that is more.
+    pub fn fraction(&self) -> f64 {
+        let time = self.until.map_or(0.0, |until| {
+            self.now.as_secs_f64() / until.as_secs_f64().max(f64::MIN_POSITIVE)
+        });
+        let flows = self.completed as f64 / self.flows.max(1) as f64;
+        time.max(flows).clamp(0.0, 1.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_packet_that_is_missing_is_a_bug_that_can_be_seen_again() {
+        let [sent, held] = [2, 1];
+        let conservation = forebay_sim::Conservation {
+            sent,
+            split: 0,
+            delivered: 0,
+            dropped: 0,
+            held,
+            cold_parts: 0,
+        };
+        let options = RunOptions { name: "s1 --set fct=syn", bytes: true, ..RunOptions::default() };
+        let lost = Unbalanced { at: Time::from_secs(1), conservation };
+        let text = options.unbalanced(lost, "cubic", 7).to_string();
+        let again = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes";
+        assert!(text.starts_with("packets are not conserved at 1"), "{text}");
+        assert!(text.contains("sent: 2") && text.ends_with(again), "{text}");
+    }
+
+    #[test]
+    fn progress_is_the_share_of_time_or_of_flows() {
+        let until = Some(Time::from_secs(10));
+        let at = |s, until, completed| {
+            Progress { now: Time::from_secs(s), until, completed, flows: 4 }.fraction()
+        };
+        assert_eq!((at(5, until, 1), at(1, until, 3), at(99, None, 1)), (0.5, 0.75, 0.25));
+        assert_eq!(
+            Progress { now: Time::ZERO, until: None, completed: 0, flows: 0 }.fraction(),
+            0.0
+        );
+    }
+}
