@@ -1,6 +1,6 @@
 //! Addresses: each interface of a host has as many as its sockets need.
 
-use super::ports::PortTable;
+use crate::ports::PortTable;
 use crate::spec::{NetSpec, NodeKind};
 use crate::workload::PortAllocator;
 use alloc::collections::BTreeSet;

@@ -1,6 +1,6 @@
 //! Checks of a spec that its types do not make.
 
-use super::ports::PortTable;
+use crate::ports::PortTable;
 use crate::spec::{ChannelSpec, Forgery, NetEvent, NetSpec, NodeKind, SpecError};
 use forebay_base::{FlowId, IpVersion, NodeId};
 

@@ -1,7 +1,7 @@
 //! Flows: the sockets of both ends, and the addresses and ports of each path.
 
 use super::addresses::paths_of;
-use super::nodes::Node;
+use crate::node::Node;
 use crate::spec::NetSpec;
 use crate::workload::{PathPlan, PortAllocator, Workload};
 use alloc::vec::Vec;

@@ -6,16 +6,15 @@ mod check;
 mod flows;
 mod links;
 mod nodes;
-mod ports;
 mod routes;
 mod walk;
 
 pub(crate) use addresses::V4_ADDRESSES;
-pub use nodes::Node;
-pub use ports::PortTable;
 
 use crate::link::{AnyLink, FifoLink};
 use crate::look_ahead::{Guards, LookAheadPlan, Ways};
+use crate::node::Node;
+use crate::ports::PortTable;
 use crate::spec::{NetSpec, SpecError};
 use crate::workload::Workload;
 use alloc::sync::Arc;

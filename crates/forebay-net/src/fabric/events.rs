@@ -2,8 +2,8 @@
 
 use super::transit::port_context;
 use super::{Driver, Fabric};
-use crate::build::Node;
 use crate::link::QueuedLink;
+use crate::node::Node;
 use crate::spec::NetEvent;
 use forebay_base::{DropReason, LinkId, NodeId, Time};
 use forebay_queue::PortContext;

@@ -1,7 +1,7 @@
 //! Packets that somebody forges: leading pieces of segments that the flow never sent.
 
 use super::{Driver, Fabric, PacketEvent};
-use crate::build::Node;
+use crate::node::Node;
 use crate::spec::{Forgery, Knowledge};
 use alloc::vec;
 use forebay_base::{Addr, Cold, Endpoint, IpVersion, Packet, Piece, PortId, TcpFlags, mix64};

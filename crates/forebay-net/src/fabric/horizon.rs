@@ -1,8 +1,8 @@
 //! The horizon: how far look-ahead may go. It is the earliest of the next sample, the earliest
 //! possible end of the run, and now + 1 s.
 
-use super::Guard;
-use crate::fabric::{Driver, Fabric};
+use super::{Driver, Fabric};
+use crate::look_ahead::Guard;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, Span, Time};
 use forebay_transport::{Connection, Role};

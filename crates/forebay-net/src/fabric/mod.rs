@@ -19,6 +19,7 @@
 mod driver;
 mod events;
 mod forge;
+mod horizon;
 mod host_arrivals;
 mod host_transmit;
 mod ledger;
@@ -31,13 +32,16 @@ mod sockets;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};
+pub use horizon::Horizon;
 pub use ledger::Conservation;
 pub use mail::Mail;
 
-use crate::build::{Network, Node, PortTable};
+use crate::build::Network;
 use crate::ids::EndId;
 use crate::link::{AnyLink, UpstreamGate};
 use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
+use crate::node::Node;
+use crate::ports::PortTable;
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
 use alloc::collections::VecDeque;
@@ -52,7 +56,7 @@ use forebay_router::{AnyForwarding, Forwarding, Routes, Work};
 use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ledger::Count;
-use look_ahead::EarlyArrival;
+use link_set::EarlyArrival;
 
 /// A link, where it leads, and its armed deadline: what each packet touches.
 #[repr(C, align(64))] // whole lines of the cache

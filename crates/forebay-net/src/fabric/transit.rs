@@ -1,11 +1,10 @@
 //! Links: arrivals from them, and packets that are put on them.
 
-use super::link_set::{LinkSet, Maps, link_set};
-use super::look_ahead::Travel;
+use super::link_set::{LinkSet, Maps, Travel, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
-use crate::build::Node;
 use crate::link::AnyLink;
 use crate::look_ahead::ArrivalPath;
+use crate::node::Node;
 use forebay_base::{
     Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, cut_ipv4, payload_within,
 };

@@ -17,9 +17,6 @@ const CIRCLES: &[(&str, &str, &[&str])] = &[
     ("forebay-lab", "metrics", &["bins", "capacity", "delays", "measure"]),
     ("forebay-lab", "store", &["leftovers", "place"]),
     ("forebay-metrics", "metrics", &["doc", "table"]),
-    // look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead.
-    ("forebay-net", "", &["build", "fabric", "look_ahead"]),
-    ("forebay-net", "fabric", &["link_set", "look_ahead"]),
     ("forebay-reference", "", &["cluster", "max_min"]),
     ("forebay-report", "", &["charts", "data", "look", "scatter"]),
     ("forebay-report", "", &["expectations", "page"]),
