@@ -28,7 +28,7 @@ pub use channel::{
     AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
     DeliveryTrace, DeliveryTraceBuilder, RadioLink, TokenBucket, TraceChannel, TraceError,
 };
-pub use fabric::{Conservation, Deadline, Driver, Fabric, Horizon, Mail, PacketEvent};
+pub use fabric::{Conservation, Deadline, Driver, DriverError, Fabric, Horizon, Mail, PacketEvent};
 pub use followers::in_a_circle;
 pub use host::{Host, HostContext, Received, Socket};
 pub use ids::EndId;

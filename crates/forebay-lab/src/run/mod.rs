@@ -290,6 +290,7 @@ fn drops_of(simulation: &Simulation) -> BTreeMap<&'static str, u64> {
 fn describe(error: &SpecError, spec: &NetSpec) -> String {
     let node = |id: &forebay_base::NodeId| spec.nodes[id.index()].name.as_str();
     match error {
+        SpecError::Unsound { part, index, why } => format!("{part} {}: {why}", index + 1),
         SpecError::NoRoute { flow, from, to } => {
             format!("flow {}: no route from `{}` to `{}`", flow.0 + 1, node(from), node(to))
         }
@@ -324,8 +325,10 @@ mod tests {
         let [sent, held] = [2, 1];
         let conservation = forebay_sim::Conservation {
             sent,
+            entered: 0,
             split: 0,
             delivered: 0,
+            left: 0,
             dropped: 0,
             held,
             cold_parts: 0,
