@@ -17,16 +17,18 @@ mod ids;
 mod life;
 mod link;
 mod look_ahead;
+mod node;
+mod ports;
 mod reassembly;
 mod spec;
 mod workload;
 
-pub use build::{Network, Node, PortTable};
+pub use build::Network;
 pub use channel::{
     AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
     DeliveryTrace, DeliveryTraceBuilder, RadioLink, TokenBucket, TraceChannel, TraceError,
 };
-pub use fabric::{Conservation, Deadline, Driver, Fabric, Mail, PacketEvent};
+pub use fabric::{Conservation, Deadline, Driver, DriverError, Fabric, Horizon, Mail, PacketEvent};
 pub use followers::in_a_circle;
 pub use host::{Host, HostContext, Received, Socket};
 pub use ids::EndId;
@@ -35,7 +37,9 @@ pub use link::{
     AnyLink, FifoLink, Fragments, Impairment, LinkStats, LossModel, MiddleboxCounts, MiddleboxSpec,
     QueuedLink, StripOptions,
 };
-pub use look_ahead::{Guard, Guards, Horizon, LinkLookAhead, LookAheadPlan, Refusal};
+pub use look_ahead::{Guard, Guards, LinkLookAhead, LookAheadPlan, Refusal};
+pub use node::Node;
+pub use ports::PortTable;
 pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use spec::{
     ChannelSpec, EventSpec, FlowSpec, Forgery, ForwardingSpec, Knowledge, LinkSpec, MakeDiscipline,

@@ -311,6 +311,15 @@ pub enum Knowledge {
 /// A spec that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum SpecError {
+    /// A part of the spec names what is not there, or contradicts itself.
+    Unsound {
+        /// What it is: "link", "flow", "event".
+        part: &'static str,
+        /// Its index.
+        index: usize,
+        /// What is wrong.
+        why: &'static str,
+    },
     /// The flow's source has no path to its destination (or back).
     NoRoute {
         /// The flow.

@@ -278,12 +278,14 @@ impl Part {
         while self.events.front().is_some_and(|e| e.at <= self.now) {
             let event = self.events.pop_front().expect("just seen");
             self.handled += 1;
-            self.fabric.on_event(self.now, &event.event);
+            let applied = self.fabric.on_event(self.now, &event.event);
+            applied.expect("an event of the spec, which was checked");
         }
         while self.injections.front().is_some_and(|i| i.at <= self.now) {
             let due = self.injections.pop_front().expect("just seen");
             self.handled += 1;
-            self.fabric.inject(self.now, due.node, due.port, &due.bytes);
+            let taken = self.fabric.inject(self.now, due.node, due.port, &due.bytes);
+            taken.expect("its port was checked, and nothing looks ahead");
         }
         self.arm_control();
     }

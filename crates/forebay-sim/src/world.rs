@@ -118,6 +118,7 @@ impl Simulation {
         let all_queued = options.all_queued || options.general;
         let binary_heap = options.binary_heap || options.general;
         let network = Network::build(spec, seed, all_queued)?;
+        check_injections(&options.injections, &network)?;
         let threads = options.threads.max(1);
         let division = match &options.observer {
             None if threads > 1 && spec.forgeries().any(|f| f.knows == Knowledge::Sequence) => {
@@ -153,12 +154,10 @@ impl Simulation {
             clock: options.cpu_clock,
         };
         let start = |(here, mut fabric): (usize, Fabric<SimDriver>)| {
-            fabric.start(|node| owner[node.index()] as usize == here);
+            fabric.start();
             let (events, injections) =
                 (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
-            let horizon = Horizon::new(&fabric, rules.last_start, |flow| {
-                owner[spec.flows[flow.index()].src.index()] as usize == here
-            });
+            let horizon = Horizon::new(&fabric, rules.last_start);
             Part::new(fabric, events, injections, options.bytes, horizon)
         };
         let parts: Vec<Part> = fabrics.into_iter().enumerate().map(start).collect();
@@ -381,6 +380,21 @@ fn senders(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Vec<usize>> {
         }
     }
     senders.into_iter().map(|from| from.into_iter().collect()).collect()
+}
+
+/// Packets from outside come to ports that are there.
+fn check_injections(all: &[Injection], network: &Network) -> Result<(), SpecError> {
+    let is_there = |injection: &Injection| {
+        injection.node.index() < network.nodes.len()
+            && injection.port.index() < network.ports.links_of(injection.node).len()
+    };
+    match all.iter().position(|injection| !is_there(injection)) {
+        Some(index) => {
+            let why = "it comes to a port that is not there";
+            Err(SpecError::Unsound { part: "injection", index, why })
+        }
+        None => Ok(()),
+    }
 }
 
 /// The packets from outside that each partition gets.

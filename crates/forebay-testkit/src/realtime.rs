@@ -45,13 +45,10 @@ impl Realtime {
         let [left, other] = sockets;
         left.connect(addresses[1])?;
         other.connect(addresses[0])?;
-        let here = |on_right: bool| -> Vec<bool> {
-            let ids = (0..spec.nodes.len() as u32).map(NodeId);
-            ids.map(|n| right.contains(&n) == on_right).collect()
-        };
+        let is_right = |node| right.contains(&node);
         let sides = [
-            Side::new(spec, seed, here(false), left, tap.cloned())?,
-            Side::new(spec, seed, here(true), other, tap.cloned())?,
+            Side::new(spec, seed, |node| !is_right(node), left, tap.cloned())?,
+            Side::new(spec, seed, is_right, other, tap.cloned())?,
         ];
         Ok(Realtime { sides, start: Instant::now(), late: (0, Span::ZERO, Span::ZERO) })
     }
@@ -70,7 +67,7 @@ impl Realtime {
             for side in &mut self.sides {
                 moved |= side.turn(now)?;
             }
-            if self.sides.iter().all(Side::all_ended) {
+            if self.sides.iter().map(Side::open_ends).sum::<isize>() == 0 {
                 self.drain()?;
                 return Ok(true);
             }
@@ -105,24 +102,17 @@ impl Realtime {
 
     /// Packets that went into one socket and did not come out of the other.
     pub fn between(&self) -> u64 {
-        let [a, b] = &self.sides;
-        a.crossed.0 + b.crossed.0 - a.crossed.1 - b.crossed.1
+        let Conservation { entered, left, .. } = self.conservation();
+        left - entered
     }
     /// Packets that crossed as bytes.
     pub fn crossed(&self) -> u64 {
-        self.sides.iter().map(|s| s.crossed.1).sum()
+        self.conservation().entered
     }
     /// Where every packet is, both sides together.
     pub fn conservation(&self) -> Conservation {
         let [a, b] = self.sides.each_ref().map(Side::conservation);
-        Conservation {
-            sent: a.sent + b.sent,
-            split: a.split + b.split,
-            delivered: a.delivered + b.delivered,
-            dropped: a.dropped + b.dropped,
-            held: a.held + b.held,
-            cold_parts: a.cold_parts + b.cold_parts,
-        }
+        a.with(b)
     }
     /// The connection at an end of a flow, once it exists.
     pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {

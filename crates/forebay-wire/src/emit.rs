@@ -33,6 +33,31 @@ pub fn emit(
     plan: &AddressPlan,
     out: &mut Vec<u8>,
 ) -> Result<(), PlanError> {
+    emit_with(packet, arena, plan, None, out)
+}
+
+/// The same with the `payload` of a whole TCP segment, [`Packet::payload_len`] bytes that its caller
+/// keeps, in place of what it would hold otherwise.
+///
+/// Panics if `payload` is longer or shorter, or the packet is no whole segment.
+pub fn emit_payload(
+    packet: &Packet,
+    arena: &Arena,
+    plan: &AddressPlan,
+    payload: &[u8],
+    out: &mut Vec<u8>,
+) -> Result<(), PlanError> {
+    assert_eq!(packet.kind(), Kind::Tcp, "only a whole segment has a payload");
+    emit_with(packet, arena, plan, Some(payload), out)
+}
+
+fn emit_with(
+    packet: &Packet,
+    arena: &Arena,
+    plan: &AddressPlan,
+    payload: Option<&[u8]>,
+    out: &mut Vec<u8>,
+) -> Result<(), PlanError> {
     let cold = packet.cold_part(arena).unwrap_or(&PLAIN);
     let start = out.len();
     out.reserve(usize::from(packet.wire_len()));
@@ -43,12 +68,13 @@ pub fn emit(
     let ends = plan.ends(packet.version(), (packet.src(), packet.dst()))?;
     append_ip_header(packet, cold, &ends, out);
     match cold.piece.filter(|_| packet.kind() == Kind::Piece) {
-        None => append_segment(packet, cold, &ends, out),
+        None => append_segment(packet, cold, payload, &ends, out),
         Some(piece) => match arena.datagram_of(&piece) {
             None => out.extend_from_slice(cold.body.as_ref().expect("a piece has bytes")),
             Some(whole) => {
                 let body = out.len();
-                append_segment(whole, whole.cold_part(arena).unwrap_or(&PLAIN), &ends, out);
+                let whole_cold = whole.cold_part(arena).unwrap_or(&PLAIN);
+                append_segment(whole, whole_cold, None, &ends, out);
                 let first = body + usize::from(piece.offset);
                 out.copy_within(first..first + usize::from(packet.payload_len()), body);
                 out.truncate(body + usize::from(packet.payload_len()));
@@ -112,7 +138,13 @@ fn append_ip_header(packet: &Packet, cold: &Cold, ends: &Ends, out: &mut Vec<u8>
 }
 
 /// TCP header and payload of a whole segment.
-fn append_segment(packet: &Packet, cold: &Cold, ends: &Ends, out: &mut Vec<u8>) {
+fn append_segment(
+    packet: &Packet,
+    cold: &Cold,
+    payload: Option<&[u8]>,
+    ends: &Ends,
+    out: &mut Vec<u8>,
+) {
     assert!(cold.tcp_reserved < 1 << 4, "field wider than on the wire");
     let fields = packet.tcp_fields().expect("a datagram that Forebay cuts is a TCP segment");
     let ports = packet.ports().expect("a whole segment holds its ports");
@@ -122,10 +154,10 @@ fn append_segment(packet: &Packet, cold: &Cold, ends: &Ends, out: &mut Vec<u8>) 
     let header_len = tcp.write(&mut header);
     let start = out.len();
     out.extend_from_slice(&header[..header_len]);
-    let payload = out.len();
-    match &cold.body {
-        Some(body) => out.extend_from_slice(body),
+    match payload.or(cold.body.as_deref()) {
+        Some(bytes) => out.extend_from_slice(bytes),
         None => {
+            let payload = out.len();
             out.resize(payload + usize::from(packet.payload_len()), 0);
             let (pattern, seq) = pattern_of(packet, ports, fields.seq, fields.flags);
             pattern.fill(seq, &mut out[payload..]);

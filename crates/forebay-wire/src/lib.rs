@@ -41,7 +41,7 @@ pub mod pcapng;
 mod plan;
 mod tcp;
 
-pub use emit::emit;
+pub use emit::{emit, emit_payload};
 pub use error::ParseError;
 pub use join::join;
 pub use parse::parse;

@@ -1,6 +1,6 @@
 //! Addresses: each interface of a host has as many as its sockets need.
 
-use super::ports::PortTable;
+use crate::ports::PortTable;
 use crate::spec::{NetSpec, NodeKind};
 use crate::workload::PortAllocator;
 use alloc::collections::BTreeSet;
@@ -53,10 +53,10 @@ pub(super) fn assign_addresses(
             let attachment = spec.links[link.index()].to;
             let last_hop = ports.port(link.opposite());
             let count = PortAllocator::addresses(sockets[host.index()][i]);
-            let first = (0..count)
-                .map(|_| routes.push_address(attachment, Some(last_hop)))
-                .min()
-                .expect("at least one address");
+            let first = routes.push_address(attachment, Some(last_hop));
+            for _ in 1..count {
+                routes.push_address(attachment, Some(last_hop));
+            }
             addresses[host.index()].push(first);
         }
     }

@@ -1,8 +1,92 @@
 //! Checks of a spec that its types do not make.
 
-use super::ports::PortTable;
+use crate::ports::PortTable;
 use crate::spec::{ChannelSpec, Forgery, NetEvent, NetSpec, NodeKind, SpecError};
-use forebay_base::{FlowId, IpVersion, NodeId};
+use forebay_base::{FlowId, IpVersion, NodeId, PortId};
+
+/// Paths that a flow may have: one bit each.
+const MOST_PATHS: usize = 64;
+
+/// Everything that the spec names is there. Nothing may be looked up before.
+pub(super) fn check_names(spec: &NetSpec) -> Result<(), SpecError> {
+    let (nodes, links) = (spec.nodes.len(), spec.links.len());
+    for (index, link) in spec.links.iter().enumerate() {
+        let unsound = |why| Err(SpecError::Unsound { part: "link", index, why });
+        let Some(back) = spec.links.get(index ^ 1) else {
+            return unsound("its other direction is not there: links come in pairs");
+        };
+        if link.from.index() >= nodes || link.to.index() >= nodes {
+            return unsound("a node of it is not there");
+        }
+        if link.from == link.to {
+            return unsound("it leads to the node that it comes from");
+        }
+        if (link.from, link.to) != (back.to, back.from) {
+            return unsound("links 2k and 2k+1 are not the two directions of one link");
+        }
+    }
+    if spec.transports.len() > usize::from(u16::MAX) {
+        let why = "there are more than 65535";
+        return Err(SpecError::Unsound { part: "transport", index: usize::from(u16::MAX), why });
+    }
+    for (index, flow) in spec.flows.iter().enumerate() {
+        let unsound = |why| Err(SpecError::Unsound { part: "flow", index, why });
+        if flow.src.index() >= nodes || flow.dst.index() >= nodes {
+            return unsound("a node of it is not there");
+        }
+        if flow.transport >= spec.transports.len() {
+            return unsound("its transport is not there");
+        }
+        if flow.paths.len() > MOST_PATHS {
+            return unsound("it has more than 64 paths");
+        }
+    }
+    for (index, event) in spec.events.iter().enumerate() {
+        let is_there = match &event.event {
+            NetEvent::Rate(link, _)
+            | NetEvent::Delay(link, _)
+            | NetEvent::Loss(link, _)
+            | NetEvent::Down(link)
+            | NetEvent::Up(link) => link.index() < links,
+            NetEvent::Restart(node) => node.index() < nodes,
+            NetEvent::Forge(forgery) => {
+                forgery.node.index() < nodes && forgery.flow.index() < spec.flows.len()
+            }
+            NetEvent::Route { node, dst, .. } => node.index() < nodes && dst.index() < nodes,
+        };
+        if !is_there {
+            let why = "the node, link or flow that it names is not there";
+            return Err(SpecError::Unsound { part: "event", index, why });
+        }
+    }
+    Ok(())
+}
+
+/// The ports that it names are there.
+pub(super) fn check_ports(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
+    for node in (0..spec.nodes.len() as u32).map(NodeId) {
+        if ports.links_of(node).len() > usize::from(u16::MAX) {
+            let (index, why) = (node.index(), "more than 65535 links leave it");
+            return Err(SpecError::Unsound { part: "node", index, why });
+        }
+    }
+    let has = |node: NodeId, port: PortId| port.index() < ports.links_of(node).len();
+    for (index, flow) in spec.flows.iter().enumerate() {
+        if !flow.paths.iter().all(|&(a, b)| has(flow.src, a) && has(flow.dst, b)) {
+            let why = "a path of it leaves through a port that is not there";
+            return Err(SpecError::Unsound { part: "flow", index, why });
+        }
+    }
+    for (index, event) in spec.events.iter().enumerate() {
+        if let NetEvent::Route { node, via: Some(via), .. } = event.event
+            && !has(node, via)
+        {
+            let why = "it names a port that is not there";
+            return Err(SpecError::Unsound { part: "event", index, why });
+        }
+    }
+    Ok(())
+}
 
 pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecError> {
     for (i, node) in spec.nodes.iter().enumerate() {

@@ -1,7 +1,7 @@
 //! Flows: the sockets of both ends, and the addresses and ports of each path.
 
 use super::addresses::paths_of;
-use super::nodes::Node;
+use crate::node::Node;
 use crate::spec::NetSpec;
 use crate::workload::{PathPlan, PortAllocator, Workload};
 use alloc::vec::Vec;
@@ -30,7 +30,7 @@ pub(super) fn build_flows(
         };
     for (i, flow) in spec.flows.iter().enumerate() {
         let id = FlowId(i as u32);
-        let transport = u16::try_from(flow.transport).expect("fewer than 2^16 transports");
+        let transport = flow.transport as u16; // checked
         let client = nodes[flow.src.index()].host_mut().add_socket(id, Role::Client, transport);
         let server = nodes[flow.dst.index()].host_mut().add_socket(id, Role::Server, transport);
         first_path.push(paths.len() as u32);

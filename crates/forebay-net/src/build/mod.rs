@@ -6,16 +6,15 @@ mod check;
 mod flows;
 mod links;
 mod nodes;
-mod ports;
 mod routes;
 mod walk;
 
 pub(crate) use addresses::V4_ADDRESSES;
-pub use nodes::Node;
-pub use ports::PortTable;
 
 use crate::link::{AnyLink, FifoLink};
 use crate::look_ahead::{Guards, LookAheadPlan, Ways};
+use crate::node::Node;
+use crate::ports::PortTable;
 use crate::spec::{NetSpec, SpecError};
 use crate::workload::Workload;
 use alloc::sync::Arc;
@@ -60,9 +59,10 @@ impl Network {
         seed: u64,
         (all_queued, guards): (bool, Guards),
     ) -> Result<Network, SpecError> {
-        assert!(spec.links.len().is_multiple_of(2), "links come in pairs");
+        check::check_names(spec)?;
         let ports = PortTable::new(spec);
         check::check_flows(spec, &ports)?;
+        check::check_ports(spec, &ports)?;
         check::check_events(spec)?;
         let sockets = addresses::count_sockets(spec, &ports);
         let (mut routes, addresses) = addresses::assign_addresses(spec, &ports, &sockets);
@@ -95,7 +95,7 @@ impl Network {
     /// elsewhere there is an empty place. `owner` says for each node in which it is. A link is
     /// where it begins; where it ends elsewhere there is its far end, a wire.
     pub fn split(self, spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Network> {
-        assert_eq!(owner.len(), spec.nodes.len());
+        assert_eq!(owner.len(), spec.nodes.len(), "each node is in one partition");
         let empty = |part: u16| Network {
             nodes: Vec::with_capacity(self.nodes.len()),
             links: Vec::with_capacity(self.links.len()),
@@ -122,5 +122,14 @@ impl Network {
             }
         }
         networks
+    }
+
+    /// The part of this network at the nodes that are `here`, with the numbers of the whole; see
+    /// [`Network::split`]. [`Fabric::take_exit`](crate::Fabric::take_exit) and
+    /// [`Fabric::enter`](crate::Fabric::enter) join it to what is elsewhere.
+    pub fn of_nodes(self, spec: &NetSpec, here: impl Fn(NodeId) -> bool) -> Network {
+        let ids = (0..spec.nodes.len() as u32).map(NodeId);
+        let owner: Vec<u16> = ids.map(|node| u16::from(!here(node))).collect();
+        self.split(spec, &owner, 2).swap_remove(0)
     }
 }

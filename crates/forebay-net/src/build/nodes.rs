@@ -1,31 +1,12 @@
 //! Hosts with their interfaces, and the forwarding of routers.
 
-use super::ports::PortTable;
 use crate::host::Host;
+use crate::node::Node;
+use crate::ports::PortTable;
 use crate::spec::{ForwardingSpec, NetSpec, NodeKind, NodeSpec};
 use alloc::vec::Vec;
 use forebay_base::{Addr, LinkId, NodeId, Rng, Stream};
-use forebay_router::{AnyForwarding, RouterInit, RouterPort};
-
-/// A node, built.
-pub enum Node {
-    /// Has sockets.
-    Host(Host),
-    /// Forwards.
-    Router(AnyForwarding),
-    /// In another partition.
-    Elsewhere,
-}
-
-impl Node {
-    /// The host at an end of a flow.
-    pub(super) fn host_mut(&mut self) -> &mut Host {
-        match self {
-            Node::Host(host) => host,
-            Node::Router(_) | Node::Elsewhere => unreachable!("checked to be a host"),
-        }
-    }
-}
+use forebay_router::{RouterInit, RouterPort};
 
 pub(super) fn build_nodes(
     spec: &NetSpec,

@@ -1,6 +1,6 @@
 //! Static routes by hop count: a breadth-first search from each router that hosts attach to.
 
-use super::ports::PortTable;
+use crate::ports::PortTable;
 use crate::spec::{NetSpec, NodeKind};
 use alloc::collections::{BTreeSet, VecDeque};
 use alloc::vec;

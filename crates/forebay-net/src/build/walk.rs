@@ -1,7 +1,7 @@
 //! A walk along the route of every path: every flow must reach its destination.
 
-use super::ports::PortTable;
 use crate::look_ahead::Upstreams;
+use crate::ports::PortTable;
 use crate::spec::{NetSpec, NodeKind, SpecError};
 use crate::workload::Workload;
 use forebay_base::{Addr, FlowId, NodeId, PortId};

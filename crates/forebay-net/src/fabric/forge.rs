@@ -1,7 +1,7 @@
 //! Packets that somebody forges: leading pieces of segments that the flow never sent.
 
-use super::{Driver, Fabric, PacketEvent};
-use crate::build::Node;
+use super::{Driver, DriverError, Fabric, PacketEvent};
+use crate::node::Node;
 use crate::spec::{Forgery, Knowledge};
 use alloc::vec;
 use forebay_base::{Addr, Cold, Endpoint, IpVersion, Packet, Piece, PortId, TcpFlags, mix64};
@@ -14,11 +14,12 @@ const TCP_HEADER_BYTES: usize = 20;
 impl<D: Driver> Fabric<D> {
     /// Send a forged packet from its node: from a host over its first interface; to a router it
     /// comes from outside.
-    ///
-    /// Panics if look-ahead may have acted after now: what the receiver expects would not be known.
-    pub(super) fn forge(&mut self, forgery: &Forgery) {
-        let free = !self.looks_ahead() || self.horizon <= self.now;
-        assert!(free, "a forged packet at {}, before the horizon {}", self.now, self.horizon);
+    pub(super) fn forge(&mut self, forgery: &Forgery) -> Result<(), DriverError> {
+        // What the receiver expects must be known.
+        self.not_before_horizon(self.now)?;
+        if !self.is_here(forgery.node) {
+            return Err(DriverError::NoNode(forgery.node));
+        }
         let mut packet = self.forged(forgery);
         packet.set_stamp(self.now);
         self.count.sent += 1;
@@ -28,6 +29,7 @@ impl<D: Driver> Fabric<D> {
             Node::Host(_) => self.send(node, self.ports.link(node, PortId(0)), packet),
             Node::Router(_) | Node::Elsewhere => self.deliver(node, PortId(0), packet),
         }
+        Ok(())
     }
 
     /// A leading piece that claims to be of the data of a flow. What its maker does not know is

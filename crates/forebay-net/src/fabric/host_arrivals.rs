@@ -10,11 +10,11 @@
 //! What step 2 does not take goes to [`Fabric::receive_other`]: pieces, foreign packets, packets
 //! for nobody.
 
-use super::look_ahead::EarlyArrival;
+use super::link_set::EarlyArrival;
 use super::{Driver, Fabric};
-use crate::build::Node;
 use crate::host::{Host, HostContext, Received};
 use crate::link::{AnyLink, FifoLink};
+use crate::node::Node;
 use alloc::collections::VecDeque;
 use forebay_base::{Arena, DropLog, DropReason, LinkId, NodeId, Packet, PortId, Time};
 

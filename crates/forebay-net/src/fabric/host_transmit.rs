@@ -3,9 +3,9 @@
 use super::host_arrivals::host_context;
 use super::link_set::{FirstLink, LinkSet, Maps, link_set};
 use super::{Driver, Fabric, PacketEvent, Slot};
-use crate::build::Node;
 use crate::host::{HostContext, SingleReceived};
 use crate::look_ahead::ArrivalPath;
+use crate::node::Node;
 use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
 
 /// True if the link takes any number of packets at an opportunity, and has room for one more.

@@ -10,114 +10,13 @@
 //! time stays in its ring until its time comes, or until there is a new horizon. On a link it holds
 //! up the packets behind it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
-use super::link_set::{LinkSet, Maps, link_set};
-use super::{Driver, Fabric, Slot};
-use crate::build::Node;
+use super::link_set::{EarlyArrival, LinkSet, Maps, Travel, link_set, step};
+use super::{Driver, Fabric};
 use crate::link::AnyLink;
 use crate::look_ahead::{ArrivalPath, Guard, LinkLookAhead, Setting};
+use crate::node::Node;
 use alloc::vec::Vec;
-use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
-
-/// A packet, and the link on which it was queued last.
-pub(super) struct Travel {
-    pub dst: Addr,
-    pub wire_len: u16,
-    /// On that link.
-    pub ttl: u8,
-    pub signature: Signature,
-    pub link: LinkId,
-    /// At its far end.
-    pub arrival: Time,
-}
-
-impl Travel {
-    /// `packet` was queued on `link`, or is about to be.
-    #[inline(always)]
-    pub fn new<D: Driver>(
-        packet: &Packet,
-        link: LinkId,
-        arrival: Time,
-        (driver, arena): (&D, &Arena),
-    ) -> Travel {
-        let (dst, wire_len, ttl) = (packet.dst(), packet.wire_len(), packet.ttl());
-        let signature = match driver.signs() {
-            true => packet.signature(arena),
-            false => Signature::default(),
-        };
-        Travel { dst, wire_len, ttl, signature, link, arrival }
-    }
-}
-
-/// A packet that arrives at the host at the end of `link` at `arrival`. Nothing else arrives there
-/// before.
-pub(super) struct EarlyArrival {
-    pub link: LinkId,
-    pub arrival: Time,
-    pub packet: Packet,
-}
-
-/// Queue a packet on the links after the one where it is queued, as far as look-ahead allows. Gives
-/// the number of links that it has passed. True: it comes to the host at the end of the last one.
-/// False: it belongs into the ring of the last one.
-#[inline(always)]
-pub(super) fn chain<D: Driver>(
-    links: &mut [Slot],
-    maps: Maps<'_>,
-    driver: &mut D,
-    travel: &mut Travel,
-    horizon: Time,
-) -> (u64, bool) {
-    let mut passed = 0;
-    loop {
-        let slot = &links[travel.link.index()];
-        match (slot.arrival_path, &slot.link) {
-            (ArrivalPath::ForwardLookAhead, _) => {}
-            (ArrivalPath::HostLookAhead, AnyLink::Fifo(fifo)) => {
-                let first = fifo.is_empty() || !driver.guards().has(Guard::EmptyRing);
-                return (passed, travel.arrival <= horizon && first);
-            }
-            _ => return (passed, false),
-        }
-        let Some(next) = maps.next_link(slot.to, travel.dst, travel.ttl) else {
-            return (passed, false);
-        };
-        let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };
-        let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
-        let open = fifo.upstream_gate.is_open()
-            || fifo.upstream_gate.is_single() && !driver.guards().has(Guard::Gate);
-        if !open || !step(slot, driver, travel, (next, horizon)) {
-            if let AnyLink::Fifo(fifo) = &mut slot.link {
-                fifo.upstream_gate.expect_one();
-            }
-            return (passed, false);
-        }
-        passed += 1;
-    }
-}
-
-/// Queue the packet on `next`, whose slot this is, if it arrives there before the horizon and there
-/// is room.
-#[inline(always)]
-fn step<D: Driver>(
-    slot: &mut Slot,
-    driver: &mut D,
-    travel: &mut Travel,
-    (next, horizon): (LinkId, Time),
-) -> bool {
-    let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
-    let lacks = |guard| !driver.guards().has(guard);
-    let goes = (travel.arrival <= horizon || lacks(Guard::Horizon))
-        && (travel.wire_len <= slot.mtu_bytes || lacks(Guard::Fits))
-        && (fifo.admits(travel.arrival, travel.wire_len) || lacks(Guard::HasRoom));
-    if !goes {
-        return false;
-    }
-    let arrival = fifo.schedule(travel.arrival, travel.wire_len);
-    driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
-    (travel.link, travel.arrival) = (next, arrival);
-    travel.ttl -= 1;
-    true
-}
+use forebay_base::{LinkId, NodeId, Time};
 
 impl<D: Driver> Fabric<D> {
     /// Extend the horizon: nothing is sampled before `horizon`, and no run ends before it, so

@@ -8,17 +8,23 @@
 //! * [`Fabric::take_arrival`] and [`Fabric::arrive`], between which the driver may look at the
 //!   packet or write it to a socket; or [`Fabric::pass_arrival`], which is all of these in one;
 //!   [`Fabric::on_transmitter`]; [`Fabric::on_router`]; [`Fabric::on_socket`].
-//! * [`Fabric::inject`] for packets from outside, and [`Fabric::on_event`] for events.
+//! * [`Fabric::inject`] and [`Fabric::enter`] for packets from outside, [`Fabric::take_exit`] for
+//!   those that leave, and [`Fabric::on_event`] for events.
 //!
 //! A driver that knows when the next sample is due tells it: [`Fabric::extend_horizon`] allows
 //! look-ahead until then.
 //!
-//! Several fabrics may share a network, one for each partition of its nodes. A link may then begin
-//! in one fabric and end in another: its packets go from [`Fabric::export`] to [`Fabric::import`].
+//! A fabric may hold some nodes of a network only ([`Fabric::of_nodes`]). A link may then begin in one
+//! fabric and end in another. A driver carries its packets from [`Fabric::take_exit`] to
+//! [`Fabric::enter`], one by one, at their times. Partitions of one run pass them on in advance, from
+//! [`Fabric::export`] to [`Fabric::import`].
 
 mod driver;
+mod error;
 mod events;
+mod external;
 mod forge;
+mod horizon;
 mod host_arrivals;
 mod host_transmit;
 mod ledger;
@@ -31,13 +37,17 @@ mod sockets;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};
+pub use error::DriverError;
+pub use horizon::Horizon;
 pub use ledger::Conservation;
 pub use mail::Mail;
 
-use crate::build::{Network, Node, PortTable};
+use crate::build::Network;
 use crate::ids::EndId;
 use crate::link::{AnyLink, UpstreamGate};
 use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
+use crate::node::Node;
+use crate::ports::PortTable;
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
 use alloc::collections::VecDeque;
@@ -52,7 +62,7 @@ use forebay_router::{AnyForwarding, Forwarding, Routes, Work};
 use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ledger::Count;
-use look_ahead::EarlyArrival;
+use link_set::EarlyArrival;
 
 /// A link, where it leads, and its armed deadline: what each packet touches.
 #[repr(C, align(64))] // whole lines of the cache
@@ -166,6 +176,16 @@ impl<D: Driver> Fabric<D> {
         let network = Network::build(spec, seed, all_queued)?;
         Ok(Fabric::whole(network, spec, driver))
     }
+    /// The same with only those nodes that are `here`; see [`Network::of_nodes`].
+    pub fn of_nodes(
+        spec: &NetSpec,
+        seed: u64,
+        here: impl Fn(NodeId) -> bool,
+        driver: D,
+    ) -> Result<Fabric<D>, SpecError> {
+        let network = Network::build(spec, seed, false)?.of_nodes(spec, here);
+        Ok(Fabric::whole(network, spec, driver))
+    }
 
     /// One fabric for each partition of a network that was [split](Network::split), each with a
     /// driver from `driver`. `owner` maps nodes to partitions.
@@ -178,8 +198,6 @@ impl<D: Driver> Fabric<D> {
         let part = |(here, network): (u16, Network)| {
             let mut fabric = Fabric::whole(network, spec, driver());
             fabric.arena = Arena::of_partition(here);
-            fabric.open_ends =
-                fabric.ends.iter().filter(|end| owner[end.node.index()] == here).count() as isize;
             for (i, link) in spec.links.iter().enumerate() {
                 let [from, to] = [link.from, link.to].map(|node| owner[node.index()]);
                 if from == here && to != here {
@@ -192,7 +210,7 @@ impl<D: Driver> Fabric<D> {
         (0..).zip(networks).map(part).collect()
     }
 
-    /// The fabric of a network that was built of `spec`, or of one of its partitions.
+    /// The fabric of a network that was built of `spec`, or of a part of it.
     pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
         let observed = driver.observes();
         let setting = Setting {
@@ -223,6 +241,8 @@ impl<D: Driver> Fabric<D> {
         let ends = network.ends.iter().flatten();
         let ends = ends.map(|&(node, socket)| End { node, socket, armed: Time::MAX, ended: false });
         let ends: Vec<End> = ends.collect();
+        let is_here = |end: &&End| !matches!(network.nodes[end.node.index()], Node::Elsewhere);
+        let open_ends = ends.iter().filter(is_here).count() as isize;
         Fabric {
             driver,
             now: Time::ZERO,
@@ -235,7 +255,7 @@ impl<D: Driver> Fabric<D> {
             plan: network.plan,
             workload: network.workload,
             addresses: network.addresses,
-            open_ends: ends.len() as isize,
+            open_ends,
             ends,
             arena: Arena::default(),
             drops: if observed { DropLog::keeping() } else { DropLog::default() },
@@ -255,18 +275,18 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Arm the deadlines of the start: clients, and routers with timers, at nodes for which `here`
-    /// holds.
-    pub fn start(&mut self, here: impl Fn(NodeId) -> bool) {
+    /// Arm the deadlines of the start: clients, and routers with timers.
+    pub fn start(&mut self) {
         for (i, flow) in self.workload.flows().iter().enumerate() {
             let id = EndId::of(FlowId(i as u32), Role::Client);
             let end = &mut self.ends[id.index()];
-            if let Some(start) = flow.known_start().filter(|_| here(end.node)) {
+            let here = !matches!(self.nodes[end.node.index()], Node::Elsewhere);
+            if let Some(start) = flow.known_start().filter(|_| here) {
                 end.armed = start;
                 self.driver.arm(Deadline::Socket(id), start);
             }
         }
-        for node in (0..self.nodes.len() as u32).map(NodeId).filter(|&node| here(node)) {
+        for node in (0..self.nodes.len() as u32).map(NodeId) {
             self.sync_router(node);
         }
     }
@@ -418,7 +438,9 @@ impl<D: Driver> Fabric<D> {
         let joined = self.links().map(|link| link.middlebox().pieces_joined);
         Conservation {
             sent: self.count.sent,
+            entered: self.count.entered,
             split: self.count.split,
+            left: self.count.left,
             delivered: self.count.delivered + joined.sum::<u64>(),
             dropped: self.drops.total(),
             held: on_links.chain(in_nodes).sum(),

@@ -5,12 +5,12 @@
 //! `tests/engine/look_ahead/` of testkit compares it. What a router may keep, drop or cut takes the
 //! general path in any case.
 
-use super::look_ahead::Travel;
+use super::link_set::Travel;
 use super::routers::PortView;
 use super::{Driver, Fabric};
-use crate::build::Node;
 use crate::link::AnyLink;
 use crate::look_ahead::{ArrivalPath, Guard};
+use crate::node::Node;
 use forebay_base::{LinkId, Packet, Time};
 use forebay_router::{AnyForwarding, Forwarding, NodeContext};
 

@@ -1,8 +1,8 @@
 //! Routers: verdicts of forwarding, and the work that it asks for.
 
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
-use crate::build::Node;
 use crate::link::AnyLink;
+use crate::node::Node;
 use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Rate, Time};
 use forebay_queue::Overflow;
 use forebay_router::{AnyForwarding, Forwarding, NodeContext, Ports, Verdict, Work};

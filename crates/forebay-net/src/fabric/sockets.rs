@@ -1,8 +1,8 @@
 //! Deadlines and ends of sockets: when they are due, how they are armed, what follows an end.
 
 use super::{Deadline, Driver, EndId, Fabric};
-use crate::build::Node;
 use crate::look_ahead::Guard;
+use crate::node::Node;
 use alloc::sync::Arc;
 use alloc::vec;
 use forebay_base::{NodeId, SocketId, Time};

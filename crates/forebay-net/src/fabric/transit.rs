@@ -1,11 +1,10 @@
 //! Links: arrivals from them, and packets that are put on them.
 
-use super::link_set::{LinkSet, Maps, link_set};
-use super::look_ahead::Travel;
+use super::link_set::{LinkSet, Maps, Travel, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
-use crate::build::Node;
 use crate::link::AnyLink;
 use crate::look_ahead::ArrivalPath;
+use crate::node::Node;
 use forebay_base::{
     Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, cut_ipv4, payload_within,
 };
@@ -144,25 +143,6 @@ impl<D: Driver> Fabric<D> {
         self.deliver(to, in_port, packet);
     }
 
-    /// Bytes of a packet from outside come to `node` as if on its port `in_port`. Bytes that cannot
-    /// be parsed are dropped.
-    ///
-    /// Panics if look-ahead may have acted up to a [horizon](Fabric::extend_horizon) after `now`.
-    pub fn inject(&mut self, now: Time, node: NodeId, in_port: PortId, bytes: &[u8]) {
-        let free = !self.looks_ahead() || self.horizon <= now;
-        assert!(free, "a packet from outside at {now}, before the horizon {}", self.horizon);
-        self.now = now;
-        self.count.sent += 1;
-        match forebay_wire::parse(bytes, &self.plan, &mut self.arena) {
-            Ok(mut packet) => {
-                packet.set_stamp(now);
-                self.deliver(node, in_port, packet);
-            }
-            Err(_) => self.drops.count_only(DropReason::Malformed, 1),
-        }
-        self.process_early_arrivals();
-    }
-
     /// A packet comes to a node.
     #[inline(never)]
     pub(super) fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
@@ -170,8 +150,15 @@ impl<D: Driver> Fabric<D> {
             Node::Host(_) => self.receive_loose(node, packet),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
-            Node::Elsewhere => unreachable!("packets come to nodes that are here"),
+            Node::Elsewhere => self.leave(packet),
         }
+    }
+
+    /// A packet comes to a node that is elsewhere, and the driver does not carry it there.
+    #[cold]
+    fn leave(&mut self, packet: Packet) {
+        self.count.left += 1;
+        self.arena.free(packet);
     }
 
     /// A packet comes to a router of plain IP. As `router_packet`, without the context, which plain

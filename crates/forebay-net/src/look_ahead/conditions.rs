@@ -2,7 +2,8 @@
 
 use super::upstream::{Upstream, Upstreams};
 use super::{Guard, Guards};
-use crate::build::{Node, PortTable};
+use crate::node::Node;
+use crate::ports::PortTable;
 use crate::spec::{ChannelSpec, NetEvent, NetSpec, SchemeSpec};
 use alloc::vec;
 use alloc::vec::Vec;

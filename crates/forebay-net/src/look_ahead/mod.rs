@@ -5,18 +5,16 @@
 //!
 //! * [`LookAheadPlan`]: which links may do it, decided per link when a network is built. Each
 //!   [`Refusal`] says why a link may not.
-//! * [`Horizon`]: until when, decided while the network runs.
+//! * [`Horizon`](crate::Horizon): until when, decided while the network runs.
 //!
 //! A [`Guard`] is one of these conditions by its name. Tests switch them off one by one and look
 //! whether anything notices.
 
 mod conditions;
 mod guards;
-mod horizon;
 mod upstream;
 
 pub(crate) use conditions::{ArrivalPath, Setting, changed_links};
 pub use conditions::{LinkLookAhead, LookAheadPlan, Refusal};
 pub use guards::{Guard, Guards};
-pub use horizon::Horizon;
 pub(crate) use upstream::{Upstreams, Ways};

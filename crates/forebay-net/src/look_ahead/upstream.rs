@@ -1,7 +1,8 @@
 //! From which links the packets of each link come.
 
 use super::{Guard, Guards};
-use crate::build::{Node, PortTable};
+use crate::node::Node;
+use crate::ports::PortTable;
 use crate::spec::{NetEvent, NetSpec};
 use crate::workload::Workload;
 use alloc::collections::BTreeMap;

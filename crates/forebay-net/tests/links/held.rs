@@ -105,7 +105,7 @@ fn spec() -> NetSpec {
 #[test]
 fn packets_from_a_cache_have_waited_since_they_came() {
     let mut fabric = Fabric::new(&spec(), 1, false, Alarms::default()).expect("a sound network");
-    fabric.start(|_| true);
+    fabric.start();
     let mut now = Time::ZERO;
     while let Some((at, deadline)) = fabric.driver.0.pop_first() {
         now = at;

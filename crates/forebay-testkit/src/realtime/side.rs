@@ -1,9 +1,8 @@
-//! One side of a real-time run: a fabric of which only some nodes are used, its deadlines, and a
-//! socket.
+//! One side of a real-time run: the fabric of some nodes of a network, its deadlines, and a socket.
 
 use crate::tap::Tap;
 use forebay_base::{Arena, FlowId, LinkId, NodeId, Packet, Time};
-use forebay_net::{Deadline, Driver, EndId, Fabric, NetSpec, PacketEvent};
+use forebay_net::{Deadline, Driver, Fabric, NetSpec, PacketEvent};
 use forebay_sim::{Conservation, Observer};
 use forebay_transport::{Connection, Role};
 use std::cmp::Reverse;
@@ -18,13 +17,8 @@ const DEADLINE_BURST: usize = 64;
 
 pub(super) struct Side {
     fabric: Fabric<Timers>,
-    here: Vec<bool>,
-    /// Ends of flows that are here.
-    own_ends: usize,
     socket: UdpSocket,
     buffer: Vec<u8>,
-    /// Packets written to the socket, and read from it.
-    pub crossed: (u64, u64),
 }
 
 /// What is pending, and who looks on.
@@ -51,18 +45,16 @@ impl Side {
     pub(super) fn new(
         spec: &NetSpec,
         seed: u64,
-        here: Vec<bool>,
+        here: impl Fn(NodeId) -> bool,
         socket: UdpSocket,
         tap: Option<Tap>,
     ) -> Result<Side> {
         socket.set_nonblocking(true)?;
         let timers = Timers { pending: BinaryHeap::new(), tap };
-        let mut fabric = Fabric::new(spec, seed, true, timers)
+        let mut fabric = Fabric::of_nodes(spec, seed, here, timers)
             .map_err(|error| Error::other(format!("no such network: {error:?}")))?;
-        fabric.start(|node| here[node.index()]);
-        let ends = (0..fabric.ends().0 as u32).map(EndId);
-        let own_ends = ends.filter(|&end| here[fabric.end_node(end).index()]).count();
-        Ok(Side { fabric, here, own_ends, socket, buffer: Vec::new(), crossed: (0, 0) })
+        fabric.start();
+        Ok(Side { fabric, socket, buffer: Vec::new() })
     }
 
     /// Do what is due at `now`. True if a packet may have moved.
@@ -83,13 +75,16 @@ impl Side {
     }
     fn meet(&mut self, now: Time, deadline: Deadline) -> Result<()> {
         match deadline {
-            Deadline::Arrival(link) => match self.fabric.take_arrival(now, link) {
-                Some(packet) if self.is_here(self.fabric.link_nodes(link).1) => {
+            Deadline::Arrival(link) if self.fabric.is_exit(link) => {
+                if let Some(packet) = self.fabric.take_exit(now, link) {
+                    self.cross(link, packet)?;
+                }
+            }
+            Deadline::Arrival(link) => {
+                if let Some(packet) = self.fabric.take_arrival(now, link) {
                     self.fabric.arrive(now, link, packet);
                 }
-                Some(packet) => self.cross(link, packet)?,
-                None => {}
-            },
+            }
             Deadline::Transmitter(link) => self.fabric.on_transmitter(now, link),
             Deadline::Router(node) => self.fabric.on_router(now, node),
             Deadline::Socket(end) => {
@@ -97,9 +92,6 @@ impl Side {
             }
         }
         Ok(())
-    }
-    fn is_here(&self, node: NodeId) -> bool {
-        self.here[node.index()]
     }
 
     /// What the other side sent.
@@ -110,12 +102,10 @@ impl Side {
                 Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(received > 0),
                 result => result?,
             };
-            self.crossed.1 += 1;
             let (id, bytes) =
                 datagram[..len].split_first_chunk().ok_or(ErrorKind::UnexpectedEof)?;
-            let (plan, arena) = (&self.fabric.plan, &mut self.fabric.arena);
-            let packet = forebay_wire::parse(bytes, plan, arena).map_err(Error::other)?;
-            self.fabric.arrive(now, LinkId(u32::from_be_bytes(*id)), packet);
+            let link = LinkId(u32::from_be_bytes(*id));
+            self.fabric.enter_bytes(now, link, bytes).map_err(Error::other)?;
         }
         Ok(true)
     }
@@ -126,7 +116,6 @@ impl Side {
         self.buffer.extend(link.0.to_be_bytes());
         forebay_wire::emit(&packet, arena, plan, &mut self.buffer).map_err(Error::other)?;
         arena.free(packet);
-        self.crossed.0 += 1;
         self.socket.send(&self.buffer)?;
         Ok(())
     }
@@ -136,10 +125,9 @@ impl Side {
     pub(super) fn next_deadline(&self) -> Time {
         self.fabric.driver.pending.peek().map_or(Time::MAX, |d| d.0.0)
     }
-    /// True if every flow has ended at those of its ends that are here.
-    pub(super) fn all_ended(&self) -> bool {
-        let (all, open) = self.fabric.ends();
-        all as isize - open == self.own_ends as isize
+    /// Ends of flows here that have not ended.
+    pub(super) fn open_ends(&self) -> isize {
+        self.fabric.ends().1
     }
     pub(super) fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
         self.fabric.connection(flow, role)

@@ -13,9 +13,6 @@ const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 const CIRCLES: &[(&str, &str, &[&str])] = &[
     // A packet names rows of the arena, and the arena holds, copies and drops packets.
     ("forebay-base", "", &["arena", "packet", "packet_transfer", "ring"]),
-    // look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead.
-    ("forebay-net", "", &["build", "fabric", "look_ahead"]),
-    ("forebay-net", "fabric", &["link_set", "look_ahead"]),
     ("forebay-scenario", "", SCENARIO),
     ("forebay-transport", "path", &["handshake", "input", "receiver"]),
     ("forebay-transport", "path", &["recovery", "sender"]),

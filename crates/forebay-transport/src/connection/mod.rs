@@ -1,5 +1,6 @@
 //! A connection: one data stream over a list of paths.
 
+mod bytes;
 mod paths;
 mod streams;
 mod write;

@@ -28,7 +28,7 @@ mod timers;
 use crate::config::TcpConfig;
 use crate::surface::{Counters, PathSetup, PathView, Role, RttSummary};
 use fast_path::FastPathState;
-use forebay_base::{Histogram, IpVersion, PortId, Span, Time};
+use forebay_base::{Histogram, IpVersion, PortId, Span, TcpFlags, Time};
 use forebay_cc::{Controller, Observed, PieceView, Sibling};
 use handshake::Handshake;
 use mapping::Mapping;
@@ -104,6 +104,14 @@ impl Path {
     /// Payload bytes acknowledged in order.
     pub(crate) fn acked_bytes(&self) -> u64 {
         self.sender.acked_bytes()
+    }
+    /// The payload byte of this end with which a segment begins, near `about`.
+    pub(crate) fn own_byte(&self, seq: u32, flags: TcpFlags, about: u64) -> Option<u64> {
+        byte_of(self.handshake.own_offset(seq, about + 1)?, flags)
+    }
+    /// The payload byte of the peer with which a segment begins, near `about`.
+    pub(crate) fn peer_byte(&self, seq: u32, flags: TcpFlags, about: u64) -> Option<u64> {
+        byte_of(self.handshake.peer_offset(seq, about + 1)?, flags)
     }
     /// Payload bytes received in order.
     pub(crate) fn received_bytes(&self) -> u64 {
@@ -276,6 +284,11 @@ impl Path {
             p95_ms: milliseconds(histogram.quantile(0.95)),
         }
     }
+}
+
+/// The payload byte with which a segment at this offset of a path begins: SYN takes the first offset.
+fn byte_of(offset: u64, flags: TcpFlags) -> Option<u64> {
+    offset.checked_sub(u64::from(!flags.has(TcpFlags::SYN)))
 }
 
 #[cfg(test)]

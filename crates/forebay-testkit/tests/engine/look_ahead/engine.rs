@@ -140,7 +140,7 @@ impl Part {
             if self.events.front().is_some_and(|event| event.at <= next)
                 && let Some(event) = self.events.pop_front()
             {
-                self.fabric.on_event(next, &event.event);
+                self.fabric.on_event(next, &event.event).expect("an event of the spec");
             } else {
                 self.handle();
             }
@@ -181,10 +181,8 @@ impl Run {
         };
         let last_start = spec.flows.iter().filter_map(FlowSpec::known_start).max();
         let part = |(here, mut fabric): (u16, Fabric<Alarms>)| {
-            let is_here = |node: NodeId| owner[node.index()] == here;
-            fabric.start(is_here);
-            let begins = |flow: forebay_base::FlowId| is_here(spec.flows[flow.index()].src);
-            let horizon = Horizon::new(&fabric, last_start.unwrap_or(Time::MAX), begins);
+            fabric.start();
+            let horizon = Horizon::new(&fabric, last_start.unwrap_or(Time::MAX));
             let mut events = match here {
                 0 => spec.events.clone(),
                 _ => Vec::new(),

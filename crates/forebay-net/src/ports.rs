@@ -14,7 +14,7 @@ pub struct PortTable {
 }
 
 impl PortTable {
-    pub(super) fn new(spec: &NetSpec) -> PortTable {
+    pub(crate) fn new(spec: &NetSpec) -> PortTable {
         let mut of_node: Vec<Vec<LinkId>> = vec![Vec::new(); spec.nodes.len()];
         let mut port_of_link = Vec::with_capacity(spec.links.len());
         for (i, link) in spec.links.iter().enumerate() {

@@ -1,8 +1,8 @@
 //! The horizon: how far look-ahead may go. It is the earliest of the next sample, the earliest
 //! possible end of the run, and now + 1 s.
 
-use super::Guard;
-use crate::fabric::{Driver, Fabric};
+use super::{Driver, Fabric};
+use crate::look_ahead::Guard;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, Span, Time};
 use forebay_transport::{Connection, Role};
@@ -28,16 +28,13 @@ pub struct Horizon {
 }
 
 impl Horizon {
-    /// For a partition of a run. `here` says of a flow whether it begins there.
-    pub fn new<D: Driver>(
-        fabric: &Fabric<D>,
-        last_start: Time,
-        here: impl Fn(FlowId) -> bool,
-    ) -> Horizon {
+    /// For the part of a run that `fabric` holds.
+    pub fn new<D: Driver>(fabric: &Fabric<D>, last_start: Time) -> Horizon {
         let flows = fabric.workload().flows();
+        let here = |flow: &FlowId| fabric.is_here(flows[flow.index()].src);
         let (useful, mut unfinished_flows) = (fabric.looks_ahead(), Vec::new());
         if useful {
-            unfinished_flows.extend((0..flows.len() as u32).map(FlowId).filter(|&flow| here(flow)));
+            unfinished_flows.extend((0..flows.len() as u32).map(FlowId).filter(here));
             // Flows that follow others come last: they end after those.
             unfinished_flows.sort_by_key(|flow| {
                 let flow = &flows[flow.index()];
