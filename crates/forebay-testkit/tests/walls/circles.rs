@@ -25,8 +25,6 @@ const CIRCLES: &[(&str, &str, &[&str])] = &[
     ("forebay-report", "", &["expectations", "page"]),
     ("forebay-report", "", &["panels", "published"]),
     ("forebay-scenario", "", SCENARIO),
-    ("forebay-transport", "path", &["handshake", "input", "receiver"]),
-    ("forebay-transport", "path", &["recovery", "sender"]),
 ];
 
 /// The format, the keys and the registry of scenarios name each other.
