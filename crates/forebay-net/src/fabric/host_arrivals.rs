@@ -1,8 +1,7 @@
 //! Packets that arrive at hosts. One packet takes these steps:
 //!
-//! 1. It enters here. Where nobody looks on it lies in a [`Source`]: [`Fabric::arrive_in_ring`],
-//!    [`Fabric::receive_single_in_ring`], [`Fabric::receive_single_early`]. Else
-//!    [`Fabric::receive_loose`] has it in hand.
+//! 1. It enters here, in a [`Source`]: [`Fabric::arrive_in_ring`], [`Fabric::receive_single`] or
+//!    [`Fabric::receive_any`].
 //! 2. [`Host::receive`] or [`Host::receive_single`]: the socket reads it where it lies.
 //! 3. It ends as delivered, or is dropped because the socket refused it.
 //! 4. [`Fabric::after_receive`] or [`Fabric::transmit_single`]: sockets send, deadlines are armed.
@@ -13,10 +12,10 @@
 use super::link_set::EarlyArrival;
 use super::{Driver, Fabric};
 use crate::host::{Host, HostContext, Received};
-use crate::link::{AnyLink, FifoLink};
+use crate::link::AnyLink;
 use crate::node::Node;
 use alloc::collections::VecDeque;
-use forebay_base::{Arena, DropLog, DropReason, LinkId, NodeId, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PortId, Time};
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
 macro_rules! host_context {
@@ -34,80 +33,86 @@ macro_rules! host_context {
 }
 pub(super) use host_context;
 
-/// Where packets lie that have arrived at a host.
-trait Source {
-    /// The first of them.
-    fn first(&self) -> Option<&Packet>;
-    /// It ends as delivered.
-    fn end_first(&mut self, arena: &mut Arena);
-    /// Take it out.
-    fn take_first(&mut self) -> Option<Packet>;
+/// Where the packet lies that has arrived at a host.
+pub(super) enum Source {
+    /// First in the ring of this link.
+    Ring(LinkId),
+    /// First of the early arrivals.
+    Early,
+    /// In hand.
+    Hand(Packet),
 }
 
-impl Source for AnyLink {
+/// What holds it.
+trait Holder {
+    fn first(&self) -> Option<&Packet>;
+    fn take_first(&mut self) -> Option<Packet>;
+    /// It ends as delivered.
+    #[inline(always)]
+    fn end_first(&mut self, arena: &mut Arena) {
+        if let Some(packet) = self.take_first() {
+            arena.free(packet);
+        }
+    }
+}
+
+impl Holder for AnyLink {
     #[inline(always)]
     fn first(&self) -> Option<&Packet> {
         self.first_arrived(Time::MAX)
     }
-    #[inline(always)]
-    fn end_first(&mut self, arena: &mut Arena) {
-        self.wire_mut().end_front(arena);
-    }
     fn take_first(&mut self) -> Option<Packet> {
         self.wire_mut().pop_front()
     }
-}
-
-impl Source for FifoLink {
-    #[inline(always)]
-    fn first(&self) -> Option<&Packet> {
-        self.first()
-    }
     #[inline(always)]
     fn end_first(&mut self, arena: &mut Arena) {
-        self.end_first(arena);
-    }
-    fn take_first(&mut self) -> Option<Packet> {
-        self.take_first()
+        self.wire_mut().end_front(arena); // read where it lies, not copied
     }
 }
 
-impl Source for VecDeque<EarlyArrival> {
+impl Holder for VecDeque<EarlyArrival> {
     #[inline(always)]
     fn first(&self) -> Option<&Packet> {
         self.front().map(|first| &first.packet)
     }
     #[inline(always)]
-    fn end_first(&mut self, arena: &mut Arena) {
-        if let Some(first) = self.pop_front() {
-            arena.free(first.packet);
-        }
-    }
     fn take_first(&mut self) -> Option<Packet> {
         self.pop_front().map(|first| first.packet)
     }
 }
 
-/// Step 3: the socket that has read the first packet of `source` has taken or `refused` it.
-#[inline(always)]
-fn end_first(
-    source: &mut impl Source,
-    refused: Option<DropReason>,
-    (drops, arena): (&mut DropLog, &mut Arena),
-) {
-    match refused {
-        None => source.end_first(arena),
-        Some(reason) => drop_first(source, reason, drops, arena),
+impl Holder for Option<Packet> {
+    #[inline(always)]
+    fn first(&self) -> Option<&Packet> {
+        self.as_ref()
+    }
+    #[inline(always)]
+    fn take_first(&mut self) -> Option<Packet> {
+        self.take()
     }
 }
+
+/// Steps 2 and 3: `read` gives the first packet to a socket. Where it is not for one, it is handed
+/// back.
+#[inline(always)]
+fn read_first(
+    holder: &mut impl Holder,
+    cx: &mut HostContext<'_>,
+    read: impl FnOnce(&Packet, &mut HostContext<'_>) -> Option<Received>,
+) -> Result<Received, Option<Packet>> {
+    let Some(packet) = holder.first() else { return Err(None) };
+    let Some(received) = read(packet, cx) else { return Err(holder.take_first()) };
+    match received.refused {
+        None => holder.end_first(cx.arena),
+        Some(reason) => drop_first(holder, reason, cx),
+    }
+    Ok(received)
+}
 #[cold]
-fn drop_first(
-    source: &mut impl Source,
-    reason: DropReason,
-    drops: &mut DropLog,
-    arena: &mut Arena,
-) {
-    source.take_first().into_iter().for_each(|packet| drops.record(packet, reason, arena));
+fn drop_first(holder: &mut impl Holder, reason: DropReason, cx: &mut HostContext<'_>) {
+    if let Some(packet) = holder.take_first() {
+        cx.drops.record(packet, reason, cx.arena);
+    }
 }
 
 impl<D: Driver> Fabric<D> {
@@ -124,10 +129,10 @@ impl<D: Driver> Fabric<D> {
     }
 
     /// Step 1 of [`Fabric::pass_arrival`] over a link into a host, for which nobody looks on. The
-    /// first packet in the ring of `link` may have arrived. `single`: the host has one socket and
+    /// first packet in the ring of `link` may have arrived. `SINGLE`: the host has one socket and
     /// one interface.
-    #[inline(always)]
-    pub(super) fn arrive_in_ring(&mut self, now: Time, link: LinkId, single: bool) {
+    #[inline(never)]
+    pub(super) fn arrive_in_ring<const SINGLE: bool>(&mut self, now: Time, link: LinkId) {
         let slot = &self.links[link.index()];
         let Some(packet) = slot.link.first_arrived(now) else {
             return self.arm_next_arrival(link); // a failure of the link has dropped it
@@ -136,90 +141,58 @@ impl<D: Driver> Fabric<D> {
         if self.driver.signs() {
             self.driver.passed(now, link, packet.signature(&self.arena), packet.ttl());
         }
-        match single {
-            true => self.receive_single_apart(link),
-            false => self.receive_in_ring(link, node),
+        if SINGLE {
+            self.receive_single(Source::Ring(link), link);
+        } else {
+            self.receive_any(Source::Ring(link), node);
         }
     }
-    #[inline(never)]
-    fn receive_single_apart(&mut self, link: LinkId) {
-        self.receive_single_in_ring(link, link);
+    /// Steps 2 to 4 at any host.
+    #[inline(always)]
+    pub(super) fn receive_any(&mut self, source: Source, node: NodeId) {
+        self.receive(source, node, Host::receive, |fabric, received| {
+            fabric.after_receive(node, received);
+        });
     }
-
-    /// Steps 2 to 4 at any host, of the first packet in the ring of `link`.
-    #[inline(never)]
-    fn receive_in_ring(&mut self, link: LinkId, node: NodeId) {
-        let source = &mut self.links[link.index()].link;
-        let Some(packet) = source.first() else { return };
-        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        let Some(received) = host.receive(packet, &mut host_context!(self)) else {
-            return self.receive_other_in_ring(link, node);
-        };
-        end_first(source, received.refused, (&mut self.drops, &mut self.arena));
-        self.arm_next_arrival(link);
-        self.after_receive(node, received);
-    }
-    /// Steps 2 to 4 at a host with one socket and one interface, at the end of `link`, of the first
-    /// packet in the ring of `holder`.
-    #[inline(always)] // into the path that most packets take
-    pub(super) fn receive_single_in_ring(&mut self, holder: LinkId, link: LinkId) {
+    /// Steps 2 to 4 at a host with one socket and one interface, at the end of `link`.
+    #[inline(always)]
+    pub(super) fn receive_single(&mut self, source: Source, link: LinkId) {
         let node = self.links[link.index()].to;
-        let AnyLink::Fifo(fifo) = &mut self.links[holder.index()].link else {
-            return self.receive_single_in_queued(holder, link);
-        };
-        let Some(packet) = fifo.first() else { return };
+        self.receive(source, node, Host::receive_single, |fabric, received| {
+            fabric.transmit_single(node, link.opposite(), received);
+        });
+    }
+    /// Steps 2 to 4: `read` is step 2, `then` is step 4. Compiled anew for each way into a host, so
+    /// that the source is known.
+    #[inline(always)]
+    fn receive(
+        &mut self,
+        source: Source,
+        node: NodeId,
+        read: impl FnOnce(&mut Host, &Packet, &mut HostContext<'_>) -> Option<Received>,
+        then: impl FnOnce(&mut Self, Received),
+    ) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        let Some(received) = host.receive_single(packet, &mut host_context!(self)) else {
-            return self.receive_other_in_ring(holder, node);
-        };
-        end_first(fifo, received.refused, (&mut self.drops, &mut self.arena));
-        self.arm_next_arrival(holder);
-        self.transmit_single(node, link.opposite(), received);
-    }
-    /// The same where `holder` is a queued link.
-    #[inline(never)]
-    fn receive_single_in_queued(&mut self, holder: LinkId, link: LinkId) {
-        let node = self.links[link.index()].to;
-        let source = &mut self.links[holder.index()].link;
-        let Some(packet) = source.first() else { return };
-        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        let Some(received) = host.receive_single(packet, &mut host_context!(self)) else {
-            return self.receive_other_in_ring(holder, node);
-        };
-        end_first(source, received.refused, (&mut self.drops, &mut self.arena));
-        self.arm_next_arrival(holder);
-        self.transmit_single(node, link.opposite(), received);
-    }
-    #[cold]
-    fn receive_other_in_ring(&mut self, link: LinkId, node: NodeId) {
-        let packet = self.links[link.index()].link.take_first();
-        self.arm_next_arrival(link);
-        packet.into_iter().for_each(|packet| self.receive_other(node, packet));
-    }
-    /// The same with the first of the early arrivals.
-    pub(super) fn receive_single_early(&mut self, link: LinkId) {
-        let node = self.links[link.index()].to;
-        let Some(packet) = self.early_arrivals.first() else { return };
-        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        let Some(received) = host.receive_single(packet, &mut host_context!(self)) else {
-            let packet = self.early_arrivals.take_first();
-            return packet.into_iter().for_each(|packet| self.receive_other(node, packet));
-        };
-        end_first(&mut self.early_arrivals, received.refused, (&mut self.drops, &mut self.arena));
-        self.transmit_single(node, link.opposite(), received);
-    }
-    /// Steps 2 to 4 at any host, of a packet that lies nowhere.
-    #[inline]
-    pub(super) fn receive_loose(&mut self, node: NodeId, packet: Packet) {
-        match self.with_host(node, |host, cx| host.receive(&packet, cx)) {
-            None => self.receive_other(node, packet),
-            Some(received) => {
-                match received.refused {
-                    None => self.arena.free(packet),
-                    Some(reason) => self.end(node, packet, reason),
-                }
-                self.after_receive(node, received);
+        let cx = &mut host_context!(self);
+        let read = |packet: &Packet, cx: &mut HostContext<'_>| read(host, packet, cx);
+        let received = match source {
+            Source::Ring(link) => {
+                let received = read_first(&mut self.links[link.index()].link, cx, read);
+                self.arm_next_arrival(link);
+                received
             }
+            Source::Early => read_first(&mut self.early_arrivals, cx, read),
+            Source::Hand(packet) => read_first(&mut Some(packet), cx, read),
+        };
+        match received {
+            Ok(received) => {
+                if received.refused.is_some() {
+                    self.show_drops(node);
+                }
+                then(self, received);
+            }
+            Err(None) => {}
+            Err(Some(packet)) => self.receive_other(node, packet),
         }
     }
     /// Steps 2 to 4 of what is not a whole segment of a socket.

@@ -3,7 +3,7 @@
 use super::host_arrivals::host_context;
 use super::link_set::{FirstLink, LinkSet, Maps, link_set};
 use super::{Driver, Fabric, PacketEvent, Slot};
-use crate::host::{HostContext, SingleReceived};
+use crate::host::{HostContext, Received};
 use crate::look_ahead::ArrivalPath;
 use crate::node::Node;
 use forebay_base::{LinkId, NodeId, Packet, PortId, SocketId, Time};
@@ -91,7 +91,7 @@ impl<D: Driver> Fabric<D> {
     }
     /// The only socket of `node` has taken a packet, and may have something to send over `link`.
     #[inline(always)]
-    pub(super) fn transmit_single(&mut self, node: NodeId, link: LinkId, received: SingleReceived) {
+    pub(super) fn transmit_single(&mut self, node: NodeId, link: LinkId, received: Received) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { links: link_set!(self), link, sent: &mut self.count.sent };
         let mut refused = None;

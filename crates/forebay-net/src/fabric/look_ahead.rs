@@ -10,6 +10,7 @@
 //! time stays in its ring until its time comes, or until there is a new horizon. On a link it holds
 //! up the packets behind it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
+use super::host_arrivals::Source;
 use super::link_set::{EarlyArrival, LinkSet, Maps, Travel, link_set, step};
 use super::{Driver, Fabric};
 use crate::link::AnyLink;
@@ -59,7 +60,7 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         if link_set!(self).advance(&mut travel) {
             self.advance_host_to(&travel);
-            return self.receive_single_in_ring(from, travel.link);
+            return self.receive_single(Source::Ring(from), travel.link);
         }
         link_set!(self).move_first(from, &travel);
     }
@@ -77,7 +78,7 @@ impl<D: Driver> Fabric<D> {
             let link = *link;
             let travel = Travel::new(packet, link, *arrival, (&self.driver, &self.arena));
             self.advance_host_to(&travel);
-            self.receive_single_early(link);
+            self.receive_single(Source::Early, link);
         }
     }
     /// Advance a host to the arrival of a packet: first it does all that is due before.

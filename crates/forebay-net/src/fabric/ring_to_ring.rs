@@ -5,6 +5,7 @@
 //! `tests/engine/look_ahead/` of testkit compares it. What a router may keep, drop or cut takes the
 //! general path in any case.
 
+use super::host_arrivals::Source;
 use super::link_set::Travel;
 use super::routers::PortView;
 use super::{Driver, Fabric};
@@ -87,7 +88,7 @@ impl<D: Driver> Fabric<D> {
         let mut travel = Travel::new(packet, to, arrival, (&self.driver, &self.arena));
         travel.ttl = ttl;
         self.advance_host_to(&travel);
-        self.receive_single_in_ring(from, to);
+        self.receive_single(Source::Ring(from), to);
         self.now = now; // the clock of the host is ahead, not that of the router
     }
     /// The same where the next link may have no room for it, or must tell when it has left.

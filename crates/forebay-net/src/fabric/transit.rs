@@ -1,5 +1,6 @@
 //! Links: arrivals from them, and packets that are put on them.
 
+use super::host_arrivals::Source;
 use super::link_set::{LinkSet, Maps, Travel, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::link::AnyLink;
@@ -103,8 +104,8 @@ impl<D: Driver> Fabric<D> {
             Hop::Rests(travel) => link_set!(self).move_first(link, &travel),
             Hop::Refused => self.forward_first(now, link),
             Hop::Elsewhere(ArrivalPath::Route) => self.route_in_ring(now, link),
-            Hop::Elsewhere(ArrivalPath::Host) => self.arrive_in_ring(now, link, false),
-            Hop::Elsewhere(ArrivalPath::HostLookAhead) => self.arrive_in_ring(now, link, true),
+            Hop::Elsewhere(ArrivalPath::Host) => self.arrive_in_ring::<false>(now, link),
+            Hop::Elsewhere(ArrivalPath::HostLookAhead) => self.arrive_in_ring::<true>(now, link),
             Hop::Elsewhere(_) => self.pass_any(now, link),
         }
         self.process_early_arrivals();
@@ -147,7 +148,7 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     pub(super) fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
-            Node::Host(_) => self.receive_loose(node, packet),
+            Node::Host(_) => self.receive_any(Source::Hand(packet), node),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Elsewhere => self.leave(packet),

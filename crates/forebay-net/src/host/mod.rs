@@ -17,7 +17,7 @@ mod single;
 mod socket;
 
 pub use receive::Received;
-pub(crate) use single::{Outlet, SingleReceived};
+pub(crate) use single::Outlet;
 pub use socket::Socket;
 
 use crate::reassembly::{Reassembly, ReassemblyLimits};

@@ -7,12 +7,12 @@
 
 use super::defer::Deferred;
 use super::ip_ids::IpIds;
-use super::receive::view_of_whole;
+use super::receive::{Received, view_of_whole};
 use super::{Host, HostContext, Socket};
 use crate::ids::EndId;
 use crate::workload::{FIRST_PORT, Workload};
 use alloc::boxed::Box;
-use forebay_base::{Addr, Arena, DropReason, Kind, Packet, Time};
+use forebay_base::{Addr, Arena, Kind, Packet, SocketId, Time};
 use forebay_transport::Connection;
 
 /// Where the packets of a host's only interface go.
@@ -22,14 +22,6 @@ pub(crate) trait Outlet {
     fn room_at(&mut self, now: Time) -> Option<(Time, bool)>;
     /// Take a packet that was just made, or give it back: then it needs the general way.
     fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet>;
-}
-
-/// The only socket of a host has taken a packet.
-pub(crate) struct SingleReceived {
-    /// It may have something to send.
-    ready: bool,
-    /// Nothing of the packet was taken: it is dropped for this reason.
-    pub refused: Option<DropReason>,
 }
 
 /// The only socket of a host has sent what it could.
@@ -70,7 +62,7 @@ impl Host {
         &mut self,
         packet: &Packet,
         cx: &mut HostContext<'_>,
-    ) -> Option<SingleReceived> {
+    ) -> Option<Received> {
         let is_for_it = Some((packet.dst(), packet.ports()?.1)) == self.only_endpoint();
         if !is_for_it || packet.kind() != Kind::Tcp {
             return None;
@@ -94,13 +86,14 @@ impl Host {
             *cx.delivered += 1;
             cx.note_one_way(transport, packet);
         }
-        Some(SingleReceived { ready: ready || !connection.has_nothing_to_send(0), refused })
+        let ready = ready || !connection.has_nothing_to_send(0);
+        Some(Received { socket: SocketId(0), ready, refused })
     }
     /// There is room for a socket that waits for it. None if it does not wait.
     #[inline]
-    pub(crate) fn resume_single(&self) -> Option<SingleReceived> {
+    pub(crate) fn resume_single(&self) -> Option<Received> {
         let waits = self.interfaces[0].entries[0].queued;
-        waits.then_some(SingleReceived { ready: false, refused: None })
+        waits.then_some(Received { socket: SocketId(0), ready: false, refused: None })
     }
     /// The only socket sends while there is room. `refused` is what its outlet gave back, if it
     /// did: the socket may have more to send then.
@@ -108,7 +101,7 @@ impl Host {
     pub(crate) fn transmit_single(
         &mut self,
         now: Time,
-        received: SingleReceived,
+        received: Received,
         arena: &mut Arena,
         workload: &Workload,
         outlet: &mut impl Outlet,

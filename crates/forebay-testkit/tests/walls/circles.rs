@@ -14,8 +14,6 @@ const CIRCLES: &[(&str, &str, &[&str])] = &[
     // A packet names rows of the arena, and the arena holds, copies and drops packets.
     ("forebay-base", "", &["arena", "packet", "packet_transfer", "ring"]),
     ("forebay-scenario", "", SCENARIO),
-    ("forebay-transport", "path", &["handshake", "input", "receiver"]),
-    ("forebay-transport", "path", &["recovery", "sender"]),
 ];
 
 /// The format, the keys and the registry of scenarios name each other.

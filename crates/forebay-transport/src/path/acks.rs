@@ -78,12 +78,13 @@ impl Path {
         let echo_ms = handshake.timestamps_of(segment.timestamps).map(|(_, echo)| echo);
         let mut summary = AckSummary { ece, ..sender.empty_summary(ack, echo_ms) };
         if ack > prior_una {
-            sender.take_cumulative(cx.now, recovery, &mut summary);
+            sender.take_cumulative(cx.now, &mut recovery.arrivals(), &mut summary);
             recovery.on_cumulative();
         }
         if let Some(options) = options.filter(|_| agreed.sack) {
             let offset = |seq| handshake.own_offset(seq, ack);
-            sender.take_sacks(cx.now, recovery, (options, offset), &mut summary);
+            let arrivals = &mut recovery.arrivals();
+            sender.take_sacks(cx.now, arrivals, (options, offset), &mut summary);
         }
         let same_window = segment.window == sender.last_window();
         self.update_window(cx.now, segment, seq, ack);
@@ -125,7 +126,7 @@ impl Path {
         if summary.ece {
             recovery.on_ecn_echo(sender, cx);
         }
-        sender.notify_controller(cx.now, summary, sample, recovery, options);
+        sender.notify_controller(cx.now, summary, sample, recovery.standing(), options);
         if sender.stamps() && options.is_some() {
             recovery.adopt_policy(sender, cx.config);
         }
@@ -150,7 +151,7 @@ impl Path {
         options: &OptionList,
     ) -> bool {
         let Path { sender, recovery, receiver, .. } = self;
-        let grown = sender.take_highest(cx.now, recovery, block, &mut summary);
+        let grown = sender.take_highest(cx.now, &mut recovery.arrivals(), block, &mut summary);
         debug_assert!(grown);
         summary.duplicate = summary.sacked > 0;
         if summary.duplicate {
@@ -158,7 +159,7 @@ impl Path {
         }
         let sample: Option<Span> = recovery.sample(cx.now, sender, &summary);
         let found = recovery.find_losses(sender, cx, &summary, false);
-        sender.notify_controller(cx.now, &summary, sample, recovery, Some(options));
+        sender.notify_controller(cx.now, &summary, sample, recovery.standing(), Some(options));
         recovery.advance_recovery(sender, &summary, found);
         recovery.rearm_after_ack(cx.now, sender, receiver, &summary);
         found || recovery.loss_deadline() != Time::MAX

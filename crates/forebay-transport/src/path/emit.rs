@@ -1,8 +1,7 @@
 //! The packets of a path: what is written on them. Each part notes what left.
 
-use super::handshake::State;
 use super::scoreboard::{FIN, REPEATED, SYN, Segment};
-use super::{Choice, Cx, Path};
+use super::{Choice, Cx, Path, State};
 use crate::options::{TIMESTAMP_BYTES, mptcp};
 use forebay_base::{Arena, Ecn, IpVersion, MAX_OPTION_BYTES, OptionList, Packet, TcpFlags, narrow};
 use forebay_cc::StampedIp;

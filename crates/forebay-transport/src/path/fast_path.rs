@@ -248,7 +248,7 @@ impl Path {
             && sender.pacer_allows(now);
         let in_flight = sender.in_flight();
         if usual && in_flight + mss <= limits.cwnd_bytes {
-            return NextStep::Segment(sender.pacing_rate(&self.recovery, &limits, config));
+            return NextStep::Segment(self.recovery.pacing_rate(sender, &limits, config));
         }
         if !usual || in_flight == 0 {
             return NextStep::Other;
@@ -393,7 +393,7 @@ impl Path {
         sender.note_window(tcp.window, start, ack);
         summary.newest_flight = sender.take_run(now, segments, (ack, acked));
         let sample = recovery.on_run(now, sender, &newest);
-        sender.notify_controller(now, &summary, Some(sample), recovery, options);
+        sender.notify_controller(now, &summary, Some(sample), recovery.standing(), options);
         if sender.stamps() && options.is_some() {
             recovery.adopt_policy(sender, config);
             fast.ack_cannot_lose = fast.finds_no_loss(sender, recovery);

@@ -8,7 +8,7 @@
 
 use super::input::Incoming;
 use super::receiver::Receiver;
-use super::{Cx, Path};
+use super::{Cx, Path, State};
 use crate::config::TcpConfig;
 use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
 use crate::surface::{PathSetup, Role};
@@ -20,18 +20,6 @@ use forebay_cc::{Controller, EcnPolicy};
 
 /// What a peer takes that announces no MSS (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
-
-/// How far the handshake is.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum State {
-    Closed,
-    Listen,
-    SynSent,
-    SynReceived,
-    Established,
-    /// Too many timeouts in a row, or reset.
-    Dead,
-}
 
 /// What was negotiated.
 #[derive(Clone, Copy, Debug, Default)]

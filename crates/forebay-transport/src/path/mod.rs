@@ -37,11 +37,22 @@ use recovery::LossRecovery;
 use send::Choice;
 use sender::Sender;
 
-pub(crate) use handshake::State;
 pub(crate) use input::{Incoming, Received, options_of};
 
 /// The most that may be sent and not acknowledged: half of what `widen` can tell apart.
 const MAX_OUTSTANDING_BYTES: u64 = 1 << 30;
+
+/// How far the handshake is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum State {
+    Closed,
+    Listen,
+    SynSent,
+    SynReceived,
+    Established,
+    /// Too many timeouts in a row, or reset.
+    Dead,
+}
 
 /// What a path needs of its connection while it works.
 pub(crate) struct Cx<'a> {
@@ -220,7 +231,7 @@ impl Path {
         }
         let waiting = sender.send_end() - sender.nxt();
         let limits = sender.limits();
-        let paced = sender.pacing_rate(recovery, &limits, config).is_some();
+        let paced = recovery.pacing_rate(sender, &limits, config).is_some();
         let flow = paced || limits.credits.is_some();
         if flow && (waiting > 0 || !sender.pacer_allows(now)) {
             return false;
@@ -264,7 +275,7 @@ impl Path {
             phase: controller.phase(),
             srtt: recovery.rtt().srtt(),
             in_flight_bytes: sender.in_flight(),
-            pacing_rate: sender.pacing_rate(recovery, &sender.limits(), config),
+            pacing_rate: recovery.pacing_rate(sender, &sender.limits(), config),
             delivered_bytes: sender.rate().delivered(),
             lost_bytes: sender.rate().lost(),
         }

@@ -1,5 +1,6 @@
 //! What leaves next: an ACK, a retransmission, new data or a probe.
 
+use super::sender::Sender;
 use super::{Cx, Path, State};
 use forebay_base::{Arena, Packet};
 use forebay_cc::Limits;
@@ -86,7 +87,7 @@ impl Path {
             }
         }
         let choice = self.choose(cx, &limits)?;
-        let pacing = self.sender.pacing_rate(&self.recovery, &limits, cx.config);
+        let pacing = self.recovery.pacing_rate(&self.sender, &limits, cx.config);
         let packet = self.transmit(cx, arena, choice);
         if let Some(rate) = pacing {
             self.sender.on_paced(cx.now, (packet.payload_len(), packet.wire_len()), rate);
@@ -140,8 +141,8 @@ impl Path {
             if nxt == end {
                 sender.set_app_limited();
             } else if nxt < end {
-                let clock = (cx.now, &mut *cx.counters);
-                sender.begin_buffer_limit(clock, recovery, (limits, cx.config));
+                let room = |sender: &Sender| recovery.window_room(sender, limits, cx.config);
+                sender.begin_buffer_limit(cx.now, cx.counters, room);
             }
             return None;
         };

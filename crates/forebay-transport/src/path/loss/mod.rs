@@ -8,6 +8,7 @@ mod rack;
 pub(crate) use patient::Patient;
 pub(crate) use rack::Rack;
 
+use super::acks::AckSummary;
 use super::rate::RateSampler;
 use super::scoreboard::{REPEATED, Scoreboard, Segment};
 use crate::surface::Counters;
@@ -99,6 +100,34 @@ impl Detector {
             }
             _ => {}
         }
+    }
+}
+
+/// Shows the detector what an ACK says has arrived.
+pub(crate) struct Arrivals<'a> {
+    pub detector: &'a mut Detector,
+    /// Before this ACK.
+    pub min_rtt: Span,
+}
+
+impl Arrivals<'_> {
+    /// Every transmission that is known to have arrived is to be shown.
+    #[inline]
+    pub(crate) fn are_wanted(&self) -> bool {
+        self.detector.wants_arrivals()
+    }
+    /// `s` has arrived. `sent_below`: where SND.NXT stood when it was sent, if it was sent again.
+    #[inline]
+    pub(super) fn show(
+        &mut self,
+        now: Time,
+        s: &Segment,
+        sent_below: Option<u64>,
+        summary: &AckSummary,
+    ) {
+        let older = summary.echo_ms.is_some() && !summary.echoes(s);
+        let in_order = s.end() <= summary.una;
+        self.detector.on_arrival(now, s, sent_below, (older, in_order), self.min_rtt);
     }
 }
 

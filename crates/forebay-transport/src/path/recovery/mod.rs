@@ -24,15 +24,15 @@ pub(crate) use prr::Prr;
 use super::Choice;
 use super::acks::AckSummary;
 use super::handshake::Negotiated;
-use super::loss::{Detector, Evidence};
+use super::loss::{Arrivals, Detector, Evidence};
 use super::receiver::Receiver;
 use super::rtt::{RtoBounds, RttEstimator};
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::sender::Sender;
-use crate::config::TcpConfig;
+use crate::config::{Pacing, TcpConfig};
 use crate::surface::Counters;
 use alloc::boxed::Box;
-use forebay_base::{Histogram, Span, Time, seq_lt};
+use forebay_base::{Histogram, Rate, Span, Time, seq_lt};
 use forebay_cc::{AnyController, Controller, Limits, LossPolicy, RecoveryOwner};
 use spurious::SpuriousCheck;
 
@@ -190,9 +190,10 @@ impl LossRecovery {
     pub(super) fn histogram(&self) -> &Histogram {
         &self.histogram
     }
+    /// The RTT, and whether losses are being repaired: what the controller sees with an ACK.
     #[inline]
-    pub(super) fn is_in_recovery(&self) -> bool {
-        self.episode.is_some()
+    pub(super) fn standing(&self) -> (&RttEstimator, bool) {
+        (&self.rtt, self.episode.is_some())
     }
     /// The last transmission was acknowledged: no timeout is being repaired.
     pub(super) fn is_responsive(&self) -> bool {
@@ -279,6 +280,36 @@ impl LossRecovery {
         }
         let freed = if limited_transmit { (self.dupacks as u64).min(LIMITED_SEGMENTS) } else { 0 };
         in_flight.saturating_sub(freed * sender.mss())
+    }
+    /// The rate at which packets leave, if they are paced.
+    #[inline]
+    pub(super) fn pacing_rate(
+        &self,
+        sender: &Sender,
+        limits: &Limits,
+        config: &TcpConfig,
+    ) -> Option<Rate> {
+        match config.pacing {
+            Pacing::Windowed { slow_start_percent, avoidance_percent }
+                if limits.pacing_rate.is_none() =>
+            {
+                let ssthresh = sender.controller().ssthresh_bytes().unwrap_or(u64::MAX);
+                let slow_start = self.cwnd(limits) < ssthresh / 2;
+                let percent = if slow_start { slow_start_percent } else { avoidance_percent };
+                self.windowed_rate(limits, percent)
+            }
+            _ => limits.pacing_rate,
+        }
+    }
+    /// `percent` of the window in each smoothed RTT.
+    fn windowed_rate(&self, limits: &Limits, percent: u32) -> Option<Rate> {
+        let srtt = self.rtt.srtt().filter(|s| !s.is_zero())?;
+        let cwnd = self.cwnd(limits);
+        if cwnd >= Limits::MAX_CWND_BYTES {
+            return None; // no window
+        }
+        let bits_per_s = cwnd as u128 * 8 * percent as u128 * 10_000_000 / srtt.as_nanos() as u128;
+        Some(Rate::clamped(u64::try_from(bits_per_s).unwrap_or(u64::MAX)))
     }
     /// A retransmission leaves whatever the window says.
     pub(super) fn forces_retransmit(&self) -> bool {
@@ -411,23 +442,10 @@ impl LossRecovery {
 
     // What has arrived.
 
-    /// [`LossRecovery::on_arrival`] is to be called.
+    /// Where the transmissions are shown that an ACK says have arrived.
     #[inline]
-    pub(super) fn wants_arrivals(&self) -> bool {
-        self.detector.wants_arrivals()
-    }
-    /// `s` has arrived. `sent_below`: where SND.NXT stood when it was sent, if it was sent again.
-    #[inline]
-    pub(super) fn on_arrival(
-        &mut self,
-        now: Time,
-        s: &Segment,
-        sent_below: Option<u64>,
-        summary: &AckSummary,
-    ) {
-        let older = summary.echo_ms.is_some() && !summary.echoes(s);
-        let in_order = s.end() <= summary.una;
-        self.detector.on_arrival(now, s, sent_below, (older, in_order), self.rtt.min());
+    pub(super) fn arrivals(&mut self) -> Arrivals<'_> {
+        Arrivals { detector: &mut self.detector, min_rtt: self.rtt.min() }
     }
     /// An ACK covers everything up to `una` in order, which was sent once; `newest` was sent last.
     /// Returns its RTT sample.

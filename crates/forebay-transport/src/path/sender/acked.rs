@@ -2,9 +2,9 @@
 
 use super::Sender;
 use crate::path::acks::AckSummary;
+use crate::path::loss::Arrivals;
 use crate::path::rate::Flight;
-use crate::path::recovery::LossRecovery;
-use crate::path::rtt::Edges;
+use crate::path::rtt::{Edges, RttEstimator};
 use crate::path::scoreboard::{REPEATED, SACKED, Segment};
 use forebay_base::{OptionList, Span, Time};
 use forebay_cc::{Ack, Controller, Delivered};
@@ -47,14 +47,14 @@ impl Sender {
     pub(in crate::path) fn take_cumulative(
         &mut self,
         now: Time,
-        recovery: &mut LossRecovery,
+        arrivals: &mut Arrivals<'_>,
         summary: &mut AckSummary,
     ) {
         while let Some((s, flight)) = self.board.pop_acked(summary.una) {
             summary.acked += s.len as u64;
             summary.repeats_acked |= s.is(REPEATED);
             if !s.is(SACKED) {
-                self.arrived(now, recovery, (&s, flight), summary);
+                self.arrived(now, arrivals, (&s, flight), summary);
             }
         }
         let head = self.board.advance(summary.una);
@@ -87,7 +87,7 @@ impl Sender {
     fn arrived(
         &mut self,
         now: Time,
-        recovery: &mut LossRecovery,
+        arrivals: &mut Arrivals<'_>,
         (s, flight): (&Segment, Option<Flight>),
         summary: &mut AckSummary,
     ) {
@@ -103,9 +103,9 @@ impl Sender {
             (summary.newest, summary.newest_flight) = (Some(*s), flight);
         }
         self.rate.add_delivered(now, s.len as u64);
-        if recovery.wants_arrivals() {
+        if arrivals.are_wanted() {
             let sent_below = if repeated { self.board.sent_below(s.number) } else { None };
-            recovery.on_arrival(now, s, sent_below, summary);
+            arrivals.show(now, s, sent_below, summary);
         }
         if self.traits.wants_packets {
             let unambiguous = !repeated || summary.echoes(s);
@@ -125,7 +125,7 @@ impl Sender {
     pub(in crate::path) fn take_sacks(
         &mut self,
         now: Time,
-        recovery: &mut LossRecovery,
+        arrivals: &mut Arrivals<'_>,
         (options, offset): (&OptionList, impl Fn(u32) -> Option<u64>),
         summary: &mut AckSummary,
     ) {
@@ -153,18 +153,18 @@ impl Sender {
         }
         for &(start, end) in reported {
             if end > una {
-                self.take_sack(now, recovery, (start.max(una), end), summary);
+                self.take_sack(now, arrivals, (start.max(una), end), summary);
             }
         }
     }
     fn take_sack(
         &mut self,
         now: Time,
-        recovery: &mut LossRecovery,
+        arrivals: &mut Arrivals<'_>,
         (start, end): (u64, u64),
         summary: &mut AckSummary,
     ) {
-        if self.take_highest(now, recovery, (start, end), summary) {
+        if self.take_highest(now, arrivals, (start, end), summary) {
             return;
         }
         if self.board.sacked().covers(start, end) {
@@ -175,7 +175,7 @@ impl Sender {
         for at in fresh.drain(..) {
             let (s, flight) = (*self.board.get(at), self.board.flight(at));
             summary.sacked += s.len as u64;
-            self.arrived(now, recovery, (&s, flight), summary);
+            self.arrived(now, arrivals, (&s, flight), summary);
         }
         self.scratch = fresh;
     }
@@ -185,14 +185,14 @@ impl Sender {
     pub(in crate::path) fn take_highest(
         &mut self,
         now: Time,
-        recovery: &mut LossRecovery,
+        arrivals: &mut Arrivals<'_>,
         (start, end): (u64, u64),
         summary: &mut AckSummary,
     ) -> bool {
         let Some((mut at, end)) = self.board.extend_highest(start, end) else { return false };
         while let Some(s) = self.board.sack_next(at, end) {
             summary.sacked += s.len as u64;
-            self.arrived(now, recovery, (&s, self.board.flight(at)), summary);
+            self.arrived(now, arrivals, (&s, self.board.flight(at)), summary);
             at += 1;
         }
         true
@@ -205,10 +205,9 @@ impl Sender {
         now: Time,
         summary: &AckSummary,
         rtt_sample: Option<Span>,
-        recovery: &LossRecovery,
+        (rtt, in_recovery): (&RttEstimator, bool),
         options: Option<&OptionList>,
     ) {
-        let rtt = recovery.rtt();
         let rate = match (&summary.newest, &summary.newest_flight) {
             (Some(newest), Some(flight)) => self.rate.sample(newest.sent_at, flight, rtt.min()),
             _ => None,
@@ -226,7 +225,7 @@ impl Sender {
             snd_una: summary.una.saturating_sub(1),
             snd_nxt: self.board.nxt().saturating_sub(1),
             cwnd_limited: self.was_window_full(summary.prior_una),
-            in_recovery: recovery.is_in_recovery(),
+            in_recovery,
             ecn_echo: summary.ece,
             rate,
             options,

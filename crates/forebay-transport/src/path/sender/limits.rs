@@ -1,11 +1,8 @@
 //! What limits a sender beside the controller: the peer's window, the send buffer, the pacer.
 
 use super::Sender;
-use crate::config::{Pacing, TcpConfig};
-use crate::path::recovery::LossRecovery;
 use crate::surface::Counters;
 use forebay_base::{Rate, Span, Time};
-use forebay_cc::{Controller, Limits};
 
 /// What keeps new data from leaving while the congestion window has room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -166,12 +163,12 @@ impl Sender {
         self.buffer_limit.is_any()
     }
     /// The next new segment waits for the peer's window or the send buffer. From now on they hold
-    /// it back, if the congestion window has room.
+    /// it back, if the congestion window has room, of which `window_room` says how much.
     pub(in crate::path) fn begin_buffer_limit(
         &mut self,
-        (now, counters): (Time, &mut Counters),
-        recovery: &LossRecovery,
-        (limits, config): (&Limits, &TcpConfig),
+        now: Time,
+        counters: &mut Counters,
+        window_room: impl FnOnce(&Sender) -> u64,
     ) {
         let whole = (self.send_end - self.board.nxt()).min(self.mss());
         let limit = BufferLimit {
@@ -182,7 +179,7 @@ impl Sender {
             return;
         }
         self.end_buffer_limit(now, counters);
-        if recovery.window_room(self, limits, config) >= whole {
+        if window_room(self) >= whole {
             self.buffer_limit = limit;
             limit.begin(now, counters);
         }
@@ -246,38 +243,5 @@ impl Sender {
             0 => self.pacer.sent(now, wire_len.into(), rate),
             quantum => self.pacer.sent_of_quantum(now, payload.into(), rate, quantum),
         }
-    }
-    /// The rate at which packets leave, if they are paced.
-    #[inline]
-    pub(in crate::path) fn pacing_rate(
-        &self,
-        recovery: &LossRecovery,
-        limits: &Limits,
-        config: &TcpConfig,
-    ) -> Option<Rate> {
-        match config.pacing {
-            Pacing::Windowed { slow_start_percent, avoidance_percent }
-                if limits.pacing_rate.is_none() =>
-            {
-                self.windowed_rate(recovery, limits, (slow_start_percent, avoidance_percent))
-            }
-            _ => limits.pacing_rate,
-        }
-    }
-    fn windowed_rate(
-        &self,
-        recovery: &LossRecovery,
-        limits: &Limits,
-        (slow_start_percent, avoidance_percent): (u32, u32),
-    ) -> Option<Rate> {
-        let srtt = recovery.rtt().srtt().filter(|s| !s.is_zero())?;
-        let cwnd = recovery.cwnd(limits);
-        if cwnd >= Limits::MAX_CWND_BYTES {
-            return None; // no window
-        }
-        let ssthresh = self.controller.ssthresh_bytes().unwrap_or(u64::MAX);
-        let percent = if cwnd < ssthresh / 2 { slow_start_percent } else { avoidance_percent };
-        let bits_per_s = cwnd as u128 * 8 * percent as u128 * 10_000_000 / srtt.as_nanos() as u128;
-        Some(Rate::clamped(u64::try_from(bits_per_s).unwrap_or(u64::MAX)))
     }
 }
