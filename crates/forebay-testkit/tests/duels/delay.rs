@@ -10,8 +10,8 @@
 //! - **Alone, Copa in default mode**: `1.25 / delta` = 2.5 packets in the mean, 0 to 5 (Arun and
 //!   Balakrishnan 2018, section 3); none is lost where the buffer has room for them. With mode
 //!   detection (`copa`) nothing is asked of the queue: a path alone is not always told from one
-//!   with a buffer-filler, as docs/controllers.md says. Nor is anything asked at 100 Mbit/s and 100
-//!   ms: v doubles within the time in which the queue answers, and may fall into a cycle.
+//!   with a buffer-filler, as docs/reference/controllers.md says. Nor is anything asked at 100 Mbit/s
+//!   and 100 ms: v doubles before the queue responds, and may fall into a cycle.
 //! - **Alone, PCC**: the link is full and less than the knee of 5 % is lost (Dong et al. 2015,
 //!   theorem 1), asked with 2 BDP of buffer at most: behind a deeper one a step that is too large
 //!   shows only when it is full, and start goes to four times the rate of the link. Its queue is
