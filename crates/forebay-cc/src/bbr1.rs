@@ -17,7 +17,7 @@
 //!    random phase, but not at 0.75;
 //! 6. ProbeRTT when min_rtt is 10 s old: 4 segments for 200 ms and a round;
 //! 7. losses: what is lost comes off cwnd; in the first round of recovery `cwnd = inflight +
-//!    delivered`; behind recovery the window from before. Timeout: `cwnd = inflight + 1`;
+//!    delivered`; after recovery the window from before. Timeout: `cwnd = inflight + 1`;
 //! 8. a policer: two intervals of 4 to 16 rounds with 20 % lost or more and rates within 1/8 (or 4
 //!    kbit/s): their mean is the rate for 48 rounds.
 //!
@@ -312,7 +312,7 @@ impl Machine {
         self.run_policer(now, lost > 0, limited);
         let bw = bandwidth(sample);
         if !limited || bw >= self.max_bw.max() {
-            // Rounds without a sample that counts (ProbeRTT) make nobody forget.
+            // Rounds without a counted sample (ProbeRTT) expire nothing.
             self.max_bw.advance_to(self.rounds.count);
             self.max_bw.add(bw);
         }

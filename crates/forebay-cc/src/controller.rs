@@ -253,7 +253,7 @@ pub enum LossPolicy {
     ///
     /// - Sent once: lost if something further on that was sent once has arrived, and
     ///   `max(RTO, RTT of that one + 3 W)` has passed since it was sent. W is a quarter of the
-    ///   smoothed RTT (more after each DSACK, as in RFC 8985), or what a packet was late behind a
+    ///   smoothed RTT (more after each DSACK, as in RFC 8985), or how late a packet came after a
     ///   later one, if that is more, and at most the smoothed RTT.
     /// - A hole of at most 3 segments is lost `max(1 s, min RTT / 4, 2 x the longest lateness)`
     ///   after something further on has arrived, if at most an eighth of what has arrived out of
@@ -267,7 +267,7 @@ pub enum LossPolicy {
     ///   time without an arrival, and [`Controller::rto_floor`]. It starts anew with every ACK that
     ///   brings news and every retransmission, and is backed off until an ACK advances (and not
     ///   until a sample, which may not come for long). The first one takes only the first packet
-    ///   for lost, and the controller is not told; another before recovery is over takes all that
+    ///   for lost, without calling the controller; another before recovery is over takes all that
     ///   are as old as the first rule asks, if anything has arrived since the last: a path that
     ///   does not answer may be down, and still hold them.
     /// - Silence: after max(1 s, 4 x the longest time without an arrival,

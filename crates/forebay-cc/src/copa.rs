@@ -17,16 +17,16 @@
 //! 5. slow start: cwnd doubles per round trip until `lambda > lambda_t` (section 2.1);
 //! 6. pacing at `2 cwnd / RTT_standing` (section 2.1);
 //! 7. mode: a sample below `RTT_min + 0.1 (RTT_max - RTT_min)` shows a nearly empty queue, RTT_max
-//!    being the largest of 4 srtt. Without one for 5 srtt someone else fills the queue, and the
+//!    being the largest of 4 srtt. Without one for 5 srtt another flow fills the queue, and the
 //!    mode is competitive (section 2.2);
 //! 8. default mode: delta = 0.5. Competitive mode: `1 / delta += 1` per round trip, and half of it
 //!    after a loss, once per round trip, but 2 at least (section 2.2).
 //!
-//! With `delay_sample = "latest"` `d_q` is that of the latest sample, as in mvfst: a queue is seen
-//! as it is and not as its smallest of half a round trip was.
+//! With `delay_sample = "latest"` `d_q` is that of the latest sample, as in mvfst: the queue as
+//! it is now, not the minimum over half a round trip.
 //!
-//! It asks for an ACK for each packet. In the mean a flow alone keeps `1.25 / delta` segments
-//! queued; the queue swings between 0 and `2.5 / delta` within 5 round trips (section 3). N flows:
+//! It requests an ACK for each packet. Alone, a flow keeps `1.25 / delta` segments queued on
+//! average; the queue swings between 0 and `2.5 / delta` within 5 round trips (section 3). N flows:
 //! `N / delta` at the target.
 //!
 //! Differs from the paper in: a step against the direction of v begins with v = 1 at once (mvfst),
@@ -360,7 +360,7 @@ impl Controller for Copa {
     }
 
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
-        // Nobody has looked at the queue while the path was idle.
+        // No sample has shown the queue while the path was idle.
         if sent.after_idle && self.nearly_empty_at.is_some() {
             self.nearly_empty_at = Some(now);
         }
@@ -393,7 +393,7 @@ impl Controller for Copa {
     }
 
     fn on_congestion(&mut self, _now: Time, _event: &Congestion) {
-        // A loss was told packet by packet; default mode takes none for congestion.
+        // `on_loss` has seen each lost packet; default mode does not treat loss as congestion.
     }
 
     fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {
@@ -405,7 +405,7 @@ impl Controller for Copa {
         self.settle();
     }
 
-    /// As the authors' receiver: behind an ACK for two packets a queue is never seen empty.
+    /// As the authors' receiver: with an ACK for two packets a queue never looks empty.
     fn ack_policy(&self) -> Option<AckPolicy> {
         Some(AckPolicy::EveryPacket)
     }
@@ -535,7 +535,7 @@ mod tests {
         for (flows, per_ms) in [(1, 1), (1, 8), (2, 1), (4, 2)] {
             let mut net = net(&[100; 4][..flows], per_ms, Mode::Default);
             let seen = net.measure(ms(60_000));
-            // 1.25 / delta of each flow in the mean, twice that at the top (section 3).
+            // 1.25 / delta per flow on average, twice that at the top (section 3).
             let mean = 2.5 * flows as f64;
             assert!((0.85..1.25).contains(&(seen.mean_queue / mean)), "{flows} {per_ms}: {seen:?}");
             assert!(seen.most_queue < 2.2 * mean + 1.0, "{flows} {per_ms}: {seen:?}");
@@ -553,7 +553,7 @@ mod tests {
     }
 
     /// Equal at the target. Around it the smallest of half an RTT shows a longer path a shorter
-    /// queue, so it gets more, and less than two thirds: there is no such law as NewReno's 1 / RTT.
+    /// queue, so it gets more, but less than two thirds: unlike NewReno, no 1 / RTT formula.
     #[test]
     fn shares_do_not_fall_with_the_rtt() {
         let mut net = net(&[50, 200], 2, Mode::Default);

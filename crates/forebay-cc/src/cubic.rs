@@ -154,7 +154,7 @@ pub struct Cubic {
     curve: Curve,
     /// Time of the last ACK: what the application leaves unused begins there.
     last_ack: Time,
-    /// C, and alpha below cwnd_prior: copies beside the curve, so that an ACK touches nothing cold.
+    /// C, and alpha below cwnd_prior: copies of the curve's, so that an ACK touches nothing cold.
     c: f64,
     alpha_friendly: f64,
     mss_bytes: u32,

@@ -98,7 +98,7 @@ pub struct Dctcp {
     reno: NewReno,
     // On the heap: other controllers are smaller.
     marks: Box<Marks>,
-    /// The first echo of a window came with the ACK that is told next.
+    /// The first echo of a window came with the ACK that the next call reports.
     echoed: bool,
 }
 

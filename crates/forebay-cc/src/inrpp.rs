@@ -2,40 +2,40 @@
 //! Pavlou, IEEE/ACM Transactions on Networking 2021.
 //!
 //! The sender has no window: the caches of the routers hold what the path cannot take, and when
-//! they fill, routers write on ACKs what they ask for. The receiver puts that option on every ACK,
-//! empty; the sender returns the nonce in it on all data, so that routers know the packets meant.
+//! they fill, routers write back-pressure signals on ACKs. The receiver puts that option on every
+//! ACK, empty; the sender echoes its nonce on all data, so that routers know the packets meant.
 //!
 //! 1. Open loop: no limit. The turns that a host gives its flows share its link between them
 //!    (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
 //!    by its number or by SACK, and `credits -= 1` for each packet sent: new data, retransmission
-//!    or FIN. What an ACK tells of in parts is added up; one that tells of nothing new is no
+//!    or FIN. Partial segments add up; an ACK that acknowledges nothing new earns no
 //!    credit. With nothing in flight no ACK would come: then it is one credit at least.
 //! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
 //!    nothing else is in flight. Cancel, or nothing, ends the closed loop in a ramp, never at full
-//!    rate: who asked has room for little more than what he had. An ACK without the option repeats
-//!    the last word.
+//!    rate: the router that asked has room for little more than before. An ACK without the option
+//!    repeats the last signal.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
 //!    trip, and a quarter of that from there on, until a router asks, or the window is no limit any
 //!    more. `cwnd -= lost`, at least 1: what is lost was in no cache, though it counted as in
 //!    flight. It begins with
 //!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
-//!    open loop too, the SYN-ACK for instance: a congested router has room for so many packets of
-//!    the flow. Timeout: the first segment that is not SACKed is sent again, with credits or
+//!    open loop too, the SYN-ACK for instance: a congested router has room for that many packets
+//!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
 //!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
 //!    another begins the ramp with 1 segment.
 //! 6. Holes: [`LossPolicy::Patient`]. No loss changes what may be sent: caches were there to
 //!    prevent congestive ones.
-//! 7. No INRPP router on the path, by the count in the option: nobody would hold the excess, and
-//!    the flow is one of CUBIC in all respects but the echo and an ACK for every packet. The count
+//! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
+//!    flow is one of CUBIC in all respects but the echo and an ACK for every packet. The count
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
-//! 8. A bottleneck between routers that speak no INRPP: they are counted, and nobody holds. A cache
+//! 8. A bottleneck without INRPP between INRPP routers: they are counted, but none holds. A cache
 //!    that drops has asked before; where of the last 256 to 1 024 packets more than one in eight
-//!    was lost, and nobody had asked since those had been sent, the flow is one of CUBIC as well,
+//!    was lost, and no router had asked since those had been sent, the flow is one of CUBIC too,
 //!    until a router asks it. It begins with what was delivered in the last round trip as its
-//!    window: with the initial one the repair of so many losses, for which no window grows, would
+//!    window: from the initial one, repairing that many losses, for which no window grows, would
 //!    take for ever.
 //! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, less a quarter
 //!    for each RTT sample since the first nonce: the round trips so far, that of the SYN above all,
@@ -45,10 +45,10 @@
 //!     newest that has arrived, is missing, it has no more in flight than then. A detour brings
 //!     what is late within 300 ms; if it does not, the flow is one of CUBIC, as in 8.
 //!
-//! 11. With `notify_on_data` the requests come by way of the receiver, whatever way its ACKs take:
+//! 11. With `notify_on_data` requests travel through the receiver, whatever path its ACKs take:
 //!     data carry an empty notice instead of the echo, the routers that they pass overwrite it, and
-//!     what the receiver returns is heard as what stands on an ACK otherwise. No router holds the
-//!     flow: the sender alone paces it.
+//!     the sender handles what the receiver returns like back-pressure on an ACK. No router holds
+//!     the flow: the sender alone paces it.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
@@ -77,11 +77,11 @@ use serde::{Deserialize, Serialize};
 
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
 const RAMP_SEGMENTS_PER_ACK: u64 = 2;
-/// Up to so many segments the ramp doubles in a round trip.
+/// Segments up to which the ramp doubles in a round trip.
 const RAMP_SMALL_SEGMENTS: u64 = 4;
-/// From there on it grows by one segment for so many that arrive. A cache that holds a round trip
-/// or less of its link is over S_high before its request has come: doubled, all windows together
-/// have one cache too much then.
+/// From there on, arrivals per segment of growth. A cache that holds a round trip or less of its
+/// link exceeds S_high before its request arrives: doubled windows would exceed it by a whole
+/// cache.
 const RAMP_PART: u64 = 4;
 
 /// Packets, lost or delivered, before their losses say anything: rule 8.
@@ -92,8 +92,8 @@ const REMEMBERED_PACKETS: u64 = 1024;
 const SEEN_PACKETS: u64 = 64;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
-/// A path on which more than one packet in so many is lost unasked does not hold its excess. Radio
-/// links lose less.
+/// A path that loses more than one packet in this many without a request does not hold its excess.
+/// Radio links lose less.
 const LOSS_SHARE: u64 = 8;
 
 /// Parameters of INRPP end points.
@@ -173,7 +173,7 @@ impl Tcp {
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     delivered_bytes: u64,
-    /// Lost, though nobody had asked since they were sent.
+    /// Lost, though no router had asked since they were sent.
     lost_bytes: u64,
     /// When an ACK brought a nonce last.
     asked_at: Option<Time>,
@@ -198,7 +198,7 @@ impl Fate {
             self.round = (now, 0);
         }
     }
-    /// An ACK of a flow that nobody has ever asked. True if too much has been missing for too long.
+    /// An ACK of a flow that no router has asked. True if too much has been missing for too long.
     fn misses(&mut self, now: Time, ack: &Ack<'_>, mss_bytes: u64) -> bool {
         let newest = ack.newest.map_or(0, |(Tag(sent_bytes), _)| sent_bytes);
         self.newest_bytes = self.newest_bytes.max(newest);
@@ -239,7 +239,7 @@ pub struct Inrpp {
     heard: bool,
     /// ACKs in a row that contradict `pooled`.
     contrary: u32,
-    /// It was asked to slow down, or told how little room there is, ever.
+    /// A router has asked it to slow down, or given it an allowance, ever.
     slowed: bool,
     flow: Loop,
     /// What the last timeout took away.
@@ -294,7 +294,7 @@ impl Inrpp {
         }
     }
 
-    /// Rules 3, 4 and 7, with so much in flight before the ACK.
+    /// Rules 3, 4 and 7; `in_flight_bytes` is from before the ACK.
     fn hear(&mut self, now: Time, signal: BackPressure, in_flight_bytes: u64) {
         if self.unheld && (signal.ask == Ask::SlowDown || signal.ask == Ask::Pause) {
             self.come_back();
@@ -365,7 +365,7 @@ impl Inrpp {
             false => fate.age(self.mss_bytes),
         }
     }
-    /// Nobody holds what is too much: the flow is one of CUBIC.
+    /// No router holds the excess: the flow is one of CUBIC.
     fn fall_back(&mut self) {
         (self.pooled, self.unheld) = (false, true);
         let Tcp { init, fate, .. } = &mut *self.tcp;
@@ -373,12 +373,12 @@ impl Inrpp {
         *fate = Fate::default();
         self.tcp.restart();
     }
-    /// Somebody does, after all: he asks.
+    /// A router does hold the excess: it has asked.
     fn come_back(&mut self) {
         (self.pooled, self.unheld, self.contrary) = (true, false, 0);
     }
 
-    /// An ACK came that delivered so many bytes, and left so many in flight: rules 2, 3 and 5.
+    /// An ACK delivered `delivered_bytes` and left `in_flight_bytes` in flight: rules 2, 3 and 5.
     fn take_ack(&mut self, delivered_bytes: u64, in_flight_bytes: u64, paused: bool) {
         match &mut self.flow {
             Loop::Open => {}

@@ -7,8 +7,8 @@
 //! it through; SMSS the segment; times are round trips of the sender:
 //!
 //! 1. a SYN offers, a SYN-ACK takes. Without both: plain TCP, and DF as the connection has it. A
-//!    SYN that is sent again offers nothing from some number on: some middleboxes drop what they do
-//!    not know;
+//!    retransmitted SYN offers nothing from some number on: some middleboxes drop options that they
+//!    do not know;
 //! 2. TCP mode, from the start: NewReno (or CUBIC). DF is clear on full-sized packets (section
 //!    II-B). The first code leads to KA mode: one round trip after the first data;
 //! 3. KA mode: `pacing_rate = R`, and as a backstop
@@ -21,10 +21,10 @@
 //!    as in 4;
 //! 6. the lowest code, where both ends take it so: TCP mode as in 4, at once;
 //! 7. once a code was seen, a full-sized packet is cut short and DF set every max(100 ms, 8
-//!    packets): 600 to 611 bytes tell routers the RTT (section II-B2);
+//!    packets): 600 to 611 bytes signal the RTT to routers (section II-B2);
 //! 8. after a pause longer than max(1 s, 3 srtt), a flow begins anew.
 //!
-//! Rule 9, with `keep_window`: a router on trial says a rate below what TCP mode has, and falls
+//! Rule 9, with `keep_window`: a router on trial signals a rate below that of TCP mode, and falls
 //! back again. After a stay in KA mode of at most max(2 s, 16 srtt) the window W that TCP mode had
 //! before it stands: in 4 `ssthresh = max(R srtt, W)`, to which slow start leads, and in 5 the
 //! back-off is from W where less was in flight.
@@ -39,9 +39,9 @@
 //!
 //! Guards against codes that no router meant: each is a parameter.
 //!
-//! With IPv6, which has no DF, a Fragment header in the packet says that it may be cut (an atomic
-//! fragment, RFC 6946), and its absence that it may not: 8 bytes less of payload on what DF would
-//! be clear on, and on indicators, whose tag is its identification. What is sent again has none.
+//! With IPv6, which has no DF, a Fragment header in the packet marks that it may be cut (an atomic
+//! fragment, RFC 6946), and its absence that it may not: 8 bytes less of payload where DF would
+//! be clear, and on indicators, whose tag is its identification. Retransmissions carry none.
 //!
 //! Differs from the paper in: reports are an option of pure ACKs, since a payload would become part
 //! of the stream; 4 has a least number of packets and of milliseconds, so that flows that send
@@ -71,7 +71,7 @@ use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
 
-/// Bytes of TCP beside the segment.
+/// Bytes of a TCP header without options.
 const TCP_HEADER_BYTES: u64 = 20;
 /// Round trip before the first sample.
 const FIRST_RTT: Span = Span::from_millis(100);
@@ -138,7 +138,7 @@ pub struct KickAss {
     tcp: Box<Tcp>,
     /// Window and rate of KA mode.
     limits: Limits,
-    /// R; None: none was told, or what was is too old.
+    /// R; None: no report yet, or the last is too old.
     rate: Option<Rate>,
     srtt: Option<Span>,
     /// When the last code came, or the mode was left.

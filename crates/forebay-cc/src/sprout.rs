@@ -2,17 +2,17 @@
 //! Low Delay over Cellular Networks", NSDI 2013 (doi:10.5555/2482626.2482670), and the authors'
 //! code (github.com/keithw/sprout, 2013).
 //!
-//! The receiver infers the rate of the path from what comes in ticks of 20 ms, and tells the sender
-//! how many packets it will deliver in each of the next 8 ticks with a probability of 95 %. The
+//! The receiver infers the rate of the path from arrivals in ticks of 20 ms, and reports to the
+//! sender how many packets it will deliver in each of the next 8 ticks with 95 % probability. The
 //! sender sends what leaves the queue within 100 ms. Losses and delays play no part. F(h) is the
-//! forecast for h ticks in packets, Q what the sender thinks is on its way in bytes, P the payload
-//! beside the headers of a packet of 1500 bytes:
+//! forecast for h ticks in packets, Q the sender's estimate of bytes on their way, P the payload
+//! of a packet of 1500 bytes without its headers:
 //!
 //! 1. the receiver's belief is a probability for each of 257 rates from 0 to 1000 packets/s. In a
 //!    tick each rate does Brownian motion of 200 packets/s per root second, an outage ends at a
 //!    rate of 1/s, and k packets came with a likelihood `Poisson(k; rate x tick)`
 //!    (`sprout/belief.rs`; section 3). A tick without a packet is no evidence while the
-//!    sender has nothing to send, which it says on its last packet;
+//!    sender has nothing to send, which it announces on its last packet;
 //! 2. `F(h)` is the 5 % quantile of the packets of h ticks (`sprout/forecast.rs`);
 //! 3. on a new forecast Q is what is in flight. What is sent adds to Q; when the n-th tick since is
 //!    over, `Q = max(0, Q - P (F(n) - F(n - 1)))`;
@@ -23,14 +23,14 @@
 //! 6. Sprout-EWMA (`model = "ewma"`): `F(h) = h e`, e the mean of the packets of a tick, with a
 //!    gain of 1/8.
 //!
-//! Differs from the paper in: TCP carries it, with forecasts in options of ACKs, and what is lost
-//! is sent again. What is in flight is what TCP knows to be neither acknowledged nor lost, where
+//! Differs from the paper in: TCP carries it, with forecasts in options of ACKs, and
+//! retransmits losses. In flight is what TCP knows to be neither acknowledged nor lost, where
 //! the authors' receiver reports bytes received or lost. Belief and forecasts are the authors'
 //! code's: at most 29 packets per tick, ticks independent in the forecast, and a transition out of
-//! an outage whose probabilities do not sum to 1, so that the belief in one fades faster than it
-//! says. Their sender takes all of `F(n)` off Q each tick (`drain = "cumulative"`). Where the data
-//! end, the last packet says so and silence is no outage. Without a forecast, from a peer that does
-//! not know Sprout, the window is the initial window.
+//! an outage whose probabilities do not sum to 1, so that the belief in one fades faster than
+//! intended. Their sender takes all of `F(n)` off Q each tick (`drain = "cumulative"`). Where the
+//! data end, the last packet announces it, and silence is not an outage. Without a forecast, from a
+//! peer that does not know Sprout, the window is the initial window.
 
 mod belief;
 mod forecast;
@@ -188,7 +188,7 @@ impl State {
         }
     }
 
-    /// What the packet that leaves says of those behind it.
+    /// What the departing packet announces about those after it.
     fn wait(&self, next: &NextPacket) -> Wait {
         let whole = u64::from(next.payload_bytes) >= self.mss_bytes;
         match self.forecast {

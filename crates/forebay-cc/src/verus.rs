@@ -90,18 +90,18 @@ const RATCHET_MS: f64 = 10.0;
 /// The authors' code: a loss in slow start leaves the profile of these windows, or of those below
 /// the window that lost.
 const KEPT_WINDOWS: u64 = 100;
-/// The authors' code: a loss that leaves a window of so many packets does not end slow start.
+/// The authors' code: a loss that leaves a window up to this many packets does not end slow start.
 const TOO_EARLY: f64 = 20.0;
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
-/// No delay below this multiple of `R D_min` for so long, and others fill the queue. Flows of Verus
-/// among themselves stay below it.
+/// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
+/// Verus among themselves stay below it.
 const FAR: f64 = 1.5;
 const FOREIGN: Span = Span::from_secs(5);
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 
-/// Beside w_p in a tag: this packet teaches the profile nothing.
+/// Set with w_p in a tag: the profile ignores this packet.
 const NO_LESSON: u64 = 1 << 63;
 
 fn ms(span: Span) -> f64 {
@@ -247,7 +247,7 @@ impl State {
         self.align(now);
     }
 
-    /// Epochs that nobody waited for are over.
+    /// Skips epochs that ended without a timer.
     fn align(&mut self, now: Time) {
         let epoch = self.rules.epoch.as_nanos();
         if self.next_epoch <= now {
@@ -410,7 +410,7 @@ impl State {
         };
     }
 
-    /// So many packets in so many ms.
+    /// `packets` in `ms`.
     fn rate_of(&self, packets: f64, ms: f64) -> Rate {
         let bits = packets * (self.mss_bytes() + HEADER_BYTES as f64) * 8.0;
         Rate::clamped((bits * 1e3 / ms) as u64)

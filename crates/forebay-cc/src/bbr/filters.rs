@@ -54,11 +54,11 @@ pub(crate) struct Rounds {
 }
 
 impl Rounds {
-    /// A round begins: so many bytes are delivered in total.
+    /// A round begins with `delivered` bytes in total.
     pub(crate) fn begin(&mut self, delivered: u64) {
         self.next_delivered = delivered;
     }
-    /// An ACK came that says nothing of a round.
+    /// An ACK without a rate sample.
     pub(crate) fn no_sample(&mut self) {
         self.start = false;
     }
@@ -72,16 +72,16 @@ impl Rounds {
     }
 }
 
-/// Packets that ProbeRTT held back: their rates are its own. What the draft and Linux say by
-/// marking the connection as limited by the application.
+/// Packets that ProbeRTT held back: their rates are its own. The draft and Linux instead mark the
+/// connection as application-limited.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct HeldBack {
-    /// Those that left when this much was delivered in total, and up to that much.
+    /// Those that left when the total delivered was within these bounds.
     span: Option<(u64, u64)>,
 }
 
 impl HeldBack {
-    /// What is sent from now on, with so many bytes delivered, is held back.
+    /// What is sent from now on, at `delivered` bytes in total, is held back.
     pub(crate) fn begin(&mut self, delivered: u64) {
         self.span = Some((delivered, delivered));
     }
@@ -91,7 +91,7 @@ impl HeldBack {
             *to = delivered + in_flight;
         }
     }
-    /// The packet that left when so many bytes were delivered was held back.
+    /// True if the packet that left at `prior_delivered` bytes was held back.
     pub(crate) fn holds(&self, prior_delivered: u64) -> bool {
         self.span.is_some_and(|(from, to)| (from..=to).contains(&prior_delivered))
     }

@@ -217,7 +217,7 @@ impl Machine {
         self.signals.noted_at = Some(now);
     }
     /// An ACK up to `delivered` bytes is processed: if it has shown the first loss of a round, the
-    /// round begins behind what it delivers.
+    /// round begins after what it delivers.
     pub(super) fn settle_loss_round(&mut self, now: Time, delivered: u64) {
         if self.signals.noted_at.take() == Some(now) {
             self.signals.loss_round_delivered = delivered;

@@ -38,7 +38,7 @@ pub(super) struct Cycle {
     /// When Down began, and for how long no probe follows.
     stamp: Time,
     wait: Span,
-    /// Growth of inflight_longterm in Up: so many bytes acknowledged for each segment more.
+    /// Growth of inflight_longterm in Up: bytes acknowledged per segment of growth.
     acked_per_segment: u64,
     acked: u64,
     doublings: u32,

@@ -1,4 +1,4 @@
-//! Which codes a sender believes, and for how much.
+//! Which codes a sender accepts, and for how much.
 
 use super::params::Settings;
 use crate::controller::Ack;
@@ -41,7 +41,7 @@ pub(super) struct Agreement {
 }
 
 impl Agreement {
-    /// What a rate that was told stands for where `current` is obeyed.
+    /// The rate to apply for a reported one while `current` is in force.
     pub fn admit(&mut self, now: Time, told: Rate, current: Option<Rate>, rtt: Span) -> Rate {
         let before = self.before.replace(told);
         let (Some(current), Some(before)) = (current, before) else { return told };

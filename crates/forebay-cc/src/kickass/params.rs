@@ -1,4 +1,4 @@
-//! What an end point of Kick-Ass is told: two presets, and every choice of them by itself.
+//! Parameters of Kick-Ass end points: two presets, and each of their choices by itself.
 
 use crate::ParamError;
 use forebay_base::require;

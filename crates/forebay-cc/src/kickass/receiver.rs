@@ -29,7 +29,7 @@ pub struct KickAssReceiver {
     state: Box<State>,
 }
 
-/// What was agreed, what came, and what was told of it.
+/// What was agreed, what arrived, and what was reported of it.
 #[derive(Clone, Debug)]
 struct State {
     /// What this side offers.

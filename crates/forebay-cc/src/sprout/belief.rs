@@ -19,7 +19,7 @@ use forebay_signal::sprout::TICK;
 
 /// Width of a bin of the authors' grid, in packets/s.
 const WIDTH: f64 = 1000.0 / 256.0;
-/// Sums run over so many bins at a time.
+/// Bins that a sum covers at a time.
 pub(super) const LANES: usize = 8;
 /// Transitions further than this are taken for impossible, in standard deviations.
 const CUT: f64 = 5.0;

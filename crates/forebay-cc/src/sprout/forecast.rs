@@ -1,10 +1,10 @@
-//! How many packets come in the next ticks, given what is believed.
+//! How many packets come in the next ticks, given the belief.
 //!
 //! 1. from rate i, the packets of the t-th tick from now are k with probability
 //!    `c_it(k) = sum_j (T^t)_ij Poisson(k; r_j tick) / sum_j (T^t)_ij`, t = 0 to 7, up to a most k;
 //!    what lies above is left out;
-//! 2. those of the first h ticks have the law `C_ih = c_i0 * ... * c_i(h-1)`, a convolution: the
-//!    authors take ticks for independent once i is known;
+//! 2. those of the first h ticks have the distribution `C_ih = c_i0 * ... * c_i(h-1)`, a
+//!    convolution: the authors assume independent ticks once i is known;
 //! 3. the forecast for h ticks is the smallest n such that `sum_i p_i C_ih(k <= n)` is 5 % or more.
 //!
 //! All `C_ih(k <= n)` are computed once, and shared by all receivers with the same parameters.
@@ -28,7 +28,7 @@ pub(super) struct Tables {
     quantile: f32,
 }
 
-/// Packets per tick that the laws know of: the authors' 0 to 29 for up to 20 in the mean.
+/// Packets per tick that the distributions cover: the authors' 0 to 29 for a mean of up to 20.
 fn counts(mean: f64) -> usize {
     libm::ceil((1.5 * mean).max(mean + 10.0)) as usize
 }
@@ -92,7 +92,7 @@ impl Tables {
     }
 }
 
-/// Rule 1: for t = 0 to 7 the law of each bin, `counts` numbers each.
+/// Rule 1: for t = 0 to 7 the distribution of each bin, `counts` numbers each.
 fn laws(grid: &Grid, counts: usize) -> Vec<Vec<f64>> {
     let len = grid.len();
     let mut work = Work::of(grid);

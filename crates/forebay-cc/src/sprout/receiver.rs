@@ -1,4 +1,4 @@
-//! The receiver half: counts what comes in ticks of 20 ms, and tells what will come.
+//! The receiver half: counts arrivals in ticks of 20 ms, and forecasts the next ones.
 
 use super::belief::Belief;
 use super::forecast::Tables;
@@ -9,11 +9,11 @@ use alloc::sync::Arc;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time, kind};
 use forebay_signal::sprout::{FORECAST_BYTES, Forecast, TICK, TICKS, Wait};
 
-/// A packet is so many bytes, IP header included.
+/// Bytes of a packet, IP header included.
 pub(super) const PACKET_BYTES: u32 = 1500;
-/// Without `sendonly` an ACK leaves after so long without one (authors' code).
+/// Without `sendonly` an ACK leaves after this time without one (authors' code).
 const HEARTBEAT: Span = Span::from_millis(50);
-/// Nobody is told anything after so long without a packet: the sender's forecast is used up.
+/// No report leaves after this time without a packet: the sender's forecast is used up.
 const QUIET: Span = Span::from_secs(1);
 /// Ticks that are made up for after a silence: what is believed does not change any more.
 const MOST_TICKS: u64 = 250;
@@ -41,7 +41,7 @@ struct State {
     ended: bool,
     last_arrival: Time,
     last_told: Time,
-    /// Of the tick that runs, and of the one that was told.
+    /// Of the current tick, and of the one last reported.
     number: u8,
     told: Option<u8>,
 }
@@ -152,7 +152,7 @@ impl State {
         if self.sendonly && !due { AckDemand::Policy } else { self.demand() }
     }
 
-    /// There is a forecast that was not told.
+    /// An ACK at once if there is a forecast that was not reported.
     fn demand(&self) -> AckDemand {
         if self.told == Some(self.number) { AckDemand::Policy } else { AckDemand::Now }
     }

@@ -25,7 +25,7 @@ const FREE: Span = Span::from_secs(2);
 /// A window that one round of the path has delivered is no smaller than this, in packets.
 const LEAST_WINDOW: f64 = 4.0;
 
-/// CUBIC in congestion avoidance, with a window of so many packets.
+/// CUBIC in congestion avoidance, with a window of `packets`.
 pub(super) fn cubic_from(init: &Init, packets: f64) -> Cubic {
     let bytes = (packets * f64::from(init.mss_bytes)) as u64;
     let init = Init { initial_window_bytes: bytes, initial_ssthresh_bytes: bytes, ..init.clone() };

@@ -24,7 +24,7 @@ use forebay_base::{Span, Time};
 pub(super) const LEAST_POINTS: usize = 5;
 /// Weight of a new delay (equation 1).
 const GAIN: f64 = 0.125;
-/// A point weighs no more than so many delays (rule 3).
+/// Maximum weight of a point, in delays (rule 3).
 const MOST_WEIGHT: u32 = 50;
 /// `D_0 / D_min` below which a queue is nearly empty (rule 2).
 const NEARLY_EMPTY: f64 = 1.25;

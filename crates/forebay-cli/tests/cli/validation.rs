@@ -31,10 +31,10 @@ fn assert_current(page: &str) {
 
 #[test]
 fn the_tables_beside_the_kernel_are_those_of_the_command() {
-    assert_current("validation.md");
+    assert_current("reference/validation.md");
 }
 
 #[test]
 fn the_tables_of_controllers_are_those_of_the_commands() {
-    assert_current("controllers.md");
+    assert_current("reference/controllers.md");
 }

@@ -1,4 +1,4 @@
-//! Controllers beside closed forms and the Linux kernel: experiments of docs/controllers.md. The
+//! Controllers against closed forms and the Linux kernel: docs/reference/controllers.md. The
 //! tolerances stand here and not in the experiments' files alone, where they could be widened.
 
 use forebay_lab::reproduce::{

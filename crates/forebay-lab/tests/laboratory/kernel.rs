@@ -12,7 +12,7 @@ const WIDER_QUEUE: &[(&str, &str)] = &[];
 /// The one case that lies on an edge: at the end of its fourth round of slow start the queue holds
 /// exactly the 41 packets that fit. If the last one is refused, slow start ends at 160 segments
 /// with 45 or 46 drops, as in two of the kernel's repetitions, else at 240 with 120 drops, as in
-/// the third. What ours does must be one of the two: docs/validation.md.
+/// the third. What ours does must be one of the two: docs/reference/validation.md.
 const EDGE: (&str, &str) = ("10 Mbit/s, 100 ms, 0.5 BDP", "newreno");
 
 /// What is compared of the kernel in an experiment.

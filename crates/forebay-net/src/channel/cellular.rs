@@ -24,7 +24,7 @@
 //!
 //! Differs from 3GPP channel models in: a single tap, whose branches stand for the averaging over
 //! frequency. The parameters are fitted to measured traces in their coefficients of variation,
-//! autocorrelation and bursts (docs/channels.md).
+//! autocorrelation and bursts (docs/how-to/channels.md).
 
 use super::trace::{DeliveryTrace, DeliveryTraceBuilder, TraceError};
 use alloc::vec;

@@ -98,7 +98,7 @@ mod tests {
         protocols.iter().map(|protocol| scenario.label(protocol)).collect()
     }
 
-    /// Presets of Verus, and R of each, as docs/verus.md has them.
+    /// Presets of Verus, and R of each, as docs/papers/verus.md has them.
     #[test]
     fn labels_name_what_differs_from_the_paper() {
         let label = |set: &str, protocol: &str| {

@@ -1,5 +1,5 @@
 //! Disciplines in whole runs: what RFC 8290 and RFC 8289 promise, and equal hashes however the run
-//! is computed. docs/queues.md has these figures.
+//! is computed. docs/reference/queues.md has these figures.
 #![allow(clippy::print_stdout)] // the figures
 
 #[path = "../ways/mod.rs"]

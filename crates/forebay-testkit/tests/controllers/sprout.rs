@@ -106,7 +106,7 @@ fn one_packet_in_twenty_may_be_lost_both_ways() {
 
 /// Ten seconds at 10 Mbit/s, a minute in which all is lost, four seconds to find the rate again and
 /// to send again what was lost: then the link is full. Without `sendonly` it may stay at a packet
-/// or two per round trip (docs/controllers.md).
+/// or two per round trip (docs/reference/controllers.md).
 #[test]
 fn a_minute_of_outage_is_over_when_it_is_over() {
     let schedule = r#"hosts.1.schedule=[{ at = "10s", loss = 1.0 }, { at = "70s", loss = 0.0 }]"#;

@@ -1,5 +1,5 @@
-//! Hard cases: what an INRPP network must bear, each beside the fluid reference. `--nocapture`
-//! prints the table of docs/inrpp.md. Those that fail still are ignored, each with its reason.
+//! Hard cases of INRPP networks, each compared with the fluid reference. `--nocapture` prints the
+//! table of docs/papers/inrpp.md. Those that still fail are ignored, each with its reason.
 #![allow(clippy::print_stdout)] // the table
 
 use super::lab::{Lab, NEAR, Result, WIRE, goodputs, run};

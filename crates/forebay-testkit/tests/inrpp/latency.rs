@@ -1,4 +1,4 @@
-//! What short flows feel beside bulk: the table of docs/inrpp.md.
+//! Short-flow latency next to bulk flows: the table of docs/papers/inrpp.md.
 //!
 //! `cargo test --release -p forebay-testkit --test inrpp latency -- --ignored --nocapture`
 #![allow(clippy::print_stdout)] // the table

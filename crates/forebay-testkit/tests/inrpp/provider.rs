@@ -1,5 +1,5 @@
 //! The map of a provider, drawn at random, whose core is the bottleneck: a burst of short flows
-//! with caches of the margin rule. docs/inrpp.md says what INRPP does on the map of a real one.
+//! with caches of the margin rule. docs/papers/inrpp.md has the results on a real map.
 #![allow(clippy::print_stdout)] // the table
 
 use forebay_base::{DropReason, FlowId, Rng, Stream, Time};

@@ -1,6 +1,6 @@
 //! What misleads Kick-Ass, guards off (`plain`, the paper's end points) and on (`kickass`): routers
 //! that disagree, plain IP that cuts, forged and orphaned pieces, receivers that lie, and
-//! identifications that come again. The scenarios are built in; docs/kickass.md has the figures.
+//! identifications that come again. Scenarios are built in; docs/papers/kickass.md has the figures.
 #![allow(clippy::print_stdout)] // the figures
 
 use super::ways::same_every_way;

@@ -7,11 +7,11 @@
 //!   once, and rtt is the smallest of a round trip: up to two more in the mean. At 100 Mbit/s and
 //!   100 ms slow start leaves a queue of up to 1 700 packets, and one packet fewer per round trip
 //!   takes minutes: nothing is asked there.
-//! - **Alone, Copa in default mode**: `1.25 / delta` = 2.5 packets in the mean, 0 to 5 (Arun and
+//! - **Alone, Copa in default mode**: `1.25 / delta` = 2.5 packets on average, 0 to 5 (Arun and
 //!   Balakrishnan 2018, section 3); none is lost where the buffer has room for them. With mode
-//!   detection (`copa`) nothing is asked of the queue: a path alone is not always told from one
-//!   with a buffer-filler, as docs/controllers.md says. Nor is anything asked at 100 Mbit/s and 100
-//!   ms: v doubles within the time in which the queue answers, and may fall into a cycle.
+//!   detection (`copa`) the queue is not checked: Copa may mistake its own queue for that of a
+//!   buffer-filling flow (docs/reference/controllers.md). Nor is it at 100 Mbit/s and 100 ms:
+//!   v doubles before the queue responds, and may fall into a cycle.
 //! - **Alone, PCC**: the link is full and less than the knee of 5 % is lost (Dong et al. 2015,
 //!   theorem 1), asked with 2 BDP of buffer at most: behind a deeper one a step that is too large
 //!   shows only when it is full, and start goes to four times the rate of the link. Its queue is
