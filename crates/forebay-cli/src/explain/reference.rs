@@ -13,7 +13,7 @@ pub fn of_keys() -> String {
     let mut text = String::from(
         "# Scenario keys\n\n\
          Every key of a scenario file. `forebay explain KEY` shows one with an example;\n\
-         [scenarios.md](../scenarios.md) shows how they work together. `forebay explain --all\n\
+         [scenarios.md](../how-to/scenarios.md) shows how they work together. `forebay explain --all\n\
          keys` writes this page.\n\n\
          A path leaves out the numbers of list elements: `links.rate` is the key `rate` of each\n\
          `[[links]]`. With `--set` the number stands in it, counted from 0: `--set\n\

@@ -1,4 +1,4 @@
-//! What README.md and docs/scenarios.md show is what happens.
+//! What README.md and docs/how-to/scenarios.md show is what happens.
 
 use crate::Desk;
 
@@ -63,7 +63,7 @@ fn a_page_that_shows_something_else_is_seen() {
 
 #[test]
 fn the_example_scenarios_run() {
-    let blocks = blocks("docs/scenarios.md", "toml");
+    let blocks = blocks("docs/how-to/scenarios.md", "toml");
     assert_eq!(blocks.len(), 2, "{blocks:?}");
     for scenario in &blocks {
         let desk = Desk::new();
@@ -78,7 +78,7 @@ fn the_example_scenarios_run() {
 
 #[test]
 fn what_the_page_shows_of_expectations_is_printed() {
-    let blocks = blocks("docs/scenarios.md", "text");
+    let blocks = blocks("docs/how-to/scenarios.md", "text");
     let shown = blocks.iter().find(|block| block.starts_with("expectations:")).expect("a block");
     let set = "links.left-right.queue.limit=6kB";
     let args = ["run", "checks/full-link", "--seeds", "5", "--set", set];
