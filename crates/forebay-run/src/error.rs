@@ -43,6 +43,7 @@ impl RunError {
 fn describe(error: &SpecError, spec: &NetSpec) -> String {
     let node = |id: &forebay_base::NodeId| spec.nodes[id.index()].name.as_str();
     match error {
+        SpecError::Unsound { part, index, why } => format!("{part} {}: {why}", index + 1),
         SpecError::NoRoute { flow, from, to } => {
             format!("flow {}: no route from `{}` to `{}`", flow.0 + 1, node(from), node(to))
         }

@@ -109,8 +109,10 @@ mod tests {
         let [sent, held] = [2, 1];
         let conservation = forebay_sim::Conservation {
             sent,
+            entered: 0,
             split: 0,
             delivered: 0,
+            left: 0,
             dropped: 0,
             held,
             cold_parts: 0,
