@@ -13,12 +13,11 @@ use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
 use crate::keys::inrpp::NAME;
 use crate::model::protocols::Names;
-use crate::plan::{caches, mtu_check, network, outline, samples};
+use crate::plan::{caches, mtu_check, network, outline, queues, samples};
 use crate::registry::named;
 use crate::registry::tables::{self, ParamTables};
 use crate::resolve::{
-    attacks, buffers, events, expect, flows, inrpp, protocols, queues, schedules, tcp, tcp_of,
-    topology,
+    attacks, buffers, events, expect, flows, inrpp, protocols, schedules, tcp, tcp_of, topology,
 };
 use forebay_base::{IpVersion, Span, Time};
 use forebay_net::EventSpec;
