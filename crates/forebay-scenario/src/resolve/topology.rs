@@ -17,7 +17,6 @@ use crate::keys::schedules::ScheduleKey;
 use crate::resolve::channels::TraceFiles;
 use crate::resolve::pace::{overhead_bytes, pace_of};
 use crate::resolve::queues::{queue_of, threshold_of};
-use crate::resolve::schedules;
 use crate::{Link, LinkDirection, Node};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ReassemblyLimits;
@@ -519,7 +518,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
     let threshold = params.queue.as_ref().and_then(|queue| threshold_of(&queue.value));
-    let (loss, loss_model) = schedules::loss_of(params.loss.as_ref());
+    let (loss, loss_model) = params.loss.as_ref().map_or((0.0, None), |at| at.value.resolve());
     let wire = LinkDirection {
         rate,
         delay: delay.value,

@@ -13,17 +13,6 @@ const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
 const CIRCLES: &[(&str, &str, &[&str])] = &[
     // A packet names rows of the arena, and the arena holds, copies and drops packets.
     ("forebay-base", "", &["arena", "packet", "packet_transfer", "ring"]),
-    ("forebay-scenario", "", SCENARIO),
-];
-
-/// The format, the keys and the registry of scenarios name each other.
-#[rustfmt::skip]
-const SCENARIO: &[&str] = &[
-    "algorithms", "attacks", "buffers", "channels", "csv", "error", "events", "expect", "faults",
-    "fields", "file", "inrpp", "item", "kickass", "life", "losses", "middleboxes",
-    "mtu_check", "named", "pace", "param_types", "port_tables", "protocol", "protocols", "queues",
-    "rcp", "reassembly", "registry", "schedules", "sizes", "source", "tcp", "tcp_of", "text",
-    "topology", "traces", "units",
 ];
 
 /// Per entry of a folder, the entries that its code names.
@@ -94,7 +83,7 @@ fn circles_of_crate(package: &str, sources: &BTreeMap<String, String>) -> Circle
 }
 
 /// Per crate, the files of its `src` by their paths from there.
-fn sources(files: &[File]) -> BTreeMap<String, BTreeMap<String, String>> {
+pub fn sources(files: &[File]) -> BTreeMap<String, BTreeMap<String, String>> {
     let mut crates: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for file in files {
         let place = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));
