@@ -14,3 +14,4 @@ pub(crate) mod rcp;
 pub(crate) mod reassembly;
 pub(crate) mod schedules;
 pub(crate) mod sizes;
+pub(crate) mod tcp;

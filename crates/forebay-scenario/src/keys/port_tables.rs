@@ -85,7 +85,7 @@ fn within_ranges<T: PortTable>(table: &T) -> Result<T::Params, Fault> {
     let params = table.params();
     match T::check(&params) {
         Ok(()) => Ok(params),
-        Err(ParamError { param, allowed }) => Err(fault(table, param, &allowed)),
+        Err(ParamError { param, allowed, .. }) => Err(fault(table, param, &allowed)),
     }
 }
 

@@ -15,6 +15,7 @@ use crate::keys::inrpp;
 use crate::keys::kickass::KickAssTable;
 use crate::keys::port_tables::{self, PortTable};
 use crate::keys::rcp::RcpTable;
+use crate::keys::tcp::Tcp;
 use crate::model::protocols::Names;
 use crate::plan::{mtu_check, network, outline, samples};
 use crate::registry::named;
@@ -111,7 +112,7 @@ fn read(
     let mut topology = topology::expand(&file, (sources, base), lost, &mut faults);
     let inrpp = inrpp::resolve(&file, &mut topology, &mut faults);
     let topology = topology;
-    let no_keys = file::Tcp::default();
+    let no_keys = Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
     let names = Names::of(&file);
@@ -251,7 +252,7 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
         && !lost.has_key("until_s")
     {
         let meaning = "a scenario with endless flows needs an end".to_string();
-        faults.add(at.fault(Problem::MissingKey { key: "until_s", meaning }));
+        faults.add(at.fault(Problem::MissingKey { key: "until_s".into(), meaning }));
     }
     (until, from, sample.unwrap_or(DEFAULT_SAMPLE))
 }

@@ -116,7 +116,7 @@ pub(crate) fn choose<K: Kind>(
             None => line.param_schema().fault(&param.key, &param.value, text),
         })?;
     }
-    let Err(ParamError { param: key, allowed }) = made.range else {
+    let Err(ParamError { param: key, allowed, .. }) = made.range else {
         return Ok(Chosen::of(line, made, given));
     };
     let expected = allowed.to_string();

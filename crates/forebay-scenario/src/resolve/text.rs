@@ -15,6 +15,7 @@ use crate::keys::middleboxes::MiddleboxTable;
 use crate::keys::named::{Named, Param};
 use crate::keys::port_tables;
 use crate::keys::reassembly;
+use crate::keys::tcp::Tcp;
 use crate::registry::{Chosen, Kind};
 use crate::resolve::attacks;
 use crate::resolve::events;
@@ -110,7 +111,7 @@ fn file(scenario: &Scenario) -> File {
         fct: some(scenario.fct),
         start_jitter: some(scenario.start_jitter),
         ip_version: some(scenario.ip_version),
-        tcp: some(tcp::describe(&scenario.tcp)),
+        tcp: some(Tcp::of(&tcp::described(&scenario.tcp))),
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: inrpp::describe(scenario).map(At::new),
         rcp: port_tables::describe(scenario),
