@@ -66,7 +66,7 @@ pub use rtt::RttAverage;
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
-use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
+use crate::scheme::{Backlog, Behind, Carries, PortScheme, SchemeParams};
 use alloc::boxed::Box;
 use cut::Cuttable;
 use fallback::{Filling, Look, Mode};
@@ -84,11 +84,30 @@ pub const MODE_METRIC: &str = "kickass_mode";
 /// Packets made by cutting since the start.
 pub const PIECES_METRIC: &str = "kickass_pieces";
 
+/// Codes say rates from 120 kbit/s to 9.8 Gbit/s, the last one "or more".
+const LEAST_RATE: Rate = Rate::clamped(120_000);
+const MOST_RATE: Rate = Rate::mbps(10_000);
+/// With IPv6 a packet of 1500 bytes has no room for those above 8.1 Gbit/s.
+const MOST_RATE_V6: Rate = Rate::mbps(8100);
+
 impl SchemeParams for KickAssPortParams {
     type Port = Box<KickAssPort>;
 
     fn build(&self, init: PortInit) -> Box<KickAssPort> {
         Box::new(KickAssPort::new(*self, init))
+    }
+    fn carries(&self, version: IpVersion) -> Option<Carries> {
+        let most_rate = match (version, self.ipv6) {
+            (IpVersion::V4, _) | (_, Ipv6::Pass) => MOST_RATE,
+            _ => MOST_RATE_V6,
+        };
+        Some(Carries {
+            least_rate: LEAST_RATE,
+            most_rate,
+            packet_bytes: self.least_bytes,
+            key: "least_bytes",
+            why: "no shorter packet is cut",
+        })
     }
 }
 

@@ -36,7 +36,7 @@ pub enum Pair {
 pub struct RateParams {
     /// Gains by name: "published" (alpha 0.1, beta 1, as in the papers), "ns2" (0.4, 0.4) or
     /// "stable" (0.4, 0.08). Default: "published".
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing)]
     pub pair: Option<Pair>,
     /// Mean round-trip time before the first sample. Range: 1us or more. Default: "200ms".
     pub initial_rtt: Span,

@@ -8,10 +8,10 @@
 use crate::kickass;
 use crate::port::{PortContext, PortInit};
 use crate::rcp;
-use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
+use crate::scheme::{Backlog, Behind, Carries, PortScheme, SchemeParams};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use forebay_base::{Packet, ParamError, Params, Rate, Time, head_comment};
+use forebay_base::{IpVersion, Packet, ParamError, Params, Rate, Time, head_comment};
 use serde::{Deserialize, Serialize};
 
 /// One line of the table: what to show of a scheme.
@@ -96,6 +96,13 @@ macro_rules! schemes {
                     $((SchemeSpec::$Variant(params), SchemeSpec::$Variant(table)) =>
                         SchemeSpec::$Variant(params.implied(given, table)),)*
                     _ => panic!("parameters of one scheme"),
+                }
+            }
+            /// See [`SchemeParams::carries`].
+            pub fn carries(&self, version: IpVersion) -> Option<Carries> {
+                match self {
+                    SchemeSpec::None | SchemeSpec::Custom(_) => None,
+                    $(SchemeSpec::$Variant(params) => params.carries(version),)*
                 }
             }
             /// The machine of one port.

@@ -55,11 +55,11 @@ pub struct KickAssPortParams {
     /// Values of the keys that are not given: "recommended" (rounding "shared", rtt_average
     /// "trimmed", tagged, fallback "hardened", explicit_tcp) or "paper"; each for senders with the
     /// preset of that name. Default: "recommended".
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing)]
     pub preset: Option<Preset>,
     /// Gains by name: "xcp" (alpha 0.4, beta 0.226), "published" (0.1, 1), "ns2" (0.4, 0.4) or
     /// "stable" (0.4, 0.08). Default: "xcp".
-    #[serde(skip_serializing_if = "Option::is_none")]
+    #[serde(skip_serializing)]
     pub pair: Option<Pair>,
     /// Mean round-trip time before the first RTT indicator. Range: 1us or more. Default: "100ms".
     pub initial_rtt: Span,

@@ -7,10 +7,8 @@
 pub(crate) mod schema;
 mod words;
 
-use crate::format::fields::Section;
-use crate::keys::file::File;
 use crate::registry::algorithms::Algorithm;
-use crate::registry::{Disciplines, line};
+use crate::registry::{Disciplines, line, tables};
 use crate::resolve::tcp;
 use forebay_base::ParamError;
 use forebay_transport::PRESETS;
@@ -82,9 +80,7 @@ pub struct Keys {
 pub fn keys() -> Keys {
     let root = schema();
     let mut walk = Walk { root: &root, all: Vec::new(), tables: Vec::new() };
-    let mut order = Vec::new();
-    File::keys(&mut order);
-    walk.top(&order);
+    walk.top(&tables::top_keys());
     let mut keys = Keys { all: walk.all, tables: walk.tables };
     keys.all.iter_mut().for_each(|key| complete(key, &root));
     keys

@@ -3,8 +3,8 @@
 use crate::format::fields::section_schema;
 use crate::keys::file::File;
 use crate::registry::algorithms::Algorithm;
-use crate::registry::named;
 use crate::registry::param_types::of_algorithms;
+use crate::registry::{named, tables};
 use forebay_cc::Spec;
 use serde_json::{Value as Json, json};
 
@@ -15,6 +15,7 @@ const VARIANT: &str = "A variant that [protocol.NAME] declares.";
 /// JSON Schema (2020-12) of a scenario file.
 pub fn schema() -> Json {
     let mut root = section_schema::<File>();
+    tables::describe(&mut root["properties"]);
     named::fill(&mut root);
     let algorithms = schemars::schema_for!(Spec).to_value();
     let names: Vec<&str> = Algorithm::all().into_iter().map(Algorithm::name).collect();

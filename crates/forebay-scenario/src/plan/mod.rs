@@ -1,5 +1,7 @@
 pub(crate) mod attacks;
 pub(crate) mod build;
+pub(crate) mod caches;
+pub(crate) mod inrpp;
 pub(crate) mod margin;
 pub mod memory_estimate;
 pub(crate) mod mtu_check;

@@ -1,19 +1,18 @@
 //! The four kinds, and the lines of their tables.
 
-use super::{Kind, Line, Made, Make, Over};
-use crate::keys::inrpp;
-use crate::keys::kickass;
+use super::{Kind, Line, Made, Make, inrpp};
 pub use crate::keys::kinds::{Controllers, Disciplines, Routers, Schemes, Word};
-use crate::keys::rcp;
 use crate::registry::protocol::Bundle;
-use crate::{Problem, Scenario};
-use forebay_base::{IpVersion, NodeId, ParamError, Rate};
+use forebay_base::ParamError;
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::MakeDiscipline;
 use forebay_queue::{
     DISCIPLINES, DisciplineEntry, DisciplineSpec, SCHEMES, SchemeEntry, SchemeSpec,
 };
 use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
+use forebay_signal::inrpp::DETOUR_TAG_BYTES;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::{Value as Json, json};
 use std::sync::{Arc, OnceLock, RwLock};
 
@@ -24,47 +23,13 @@ pub struct ControllerMachine {
     pub(crate) feedback: Arc<dyn Fn() -> AnyFeedback + Send + Sync>,
 }
 
-/// What else there is to know of a port scheme.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SchemeTraits {
-    /// On which links it can do its work; None: on all.
-    pub(crate) carries: Option<fn(&SchemeSpec, IpVersion) -> Carries>,
-}
-
-impl SchemeTraits {
-    /// There is nothing else.
-    pub const NONE: SchemeTraits = SchemeTraits { carries: None };
-}
-
-/// Links on which a port scheme can do its work.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carries {
-    /// The scheme, and its title.
-    pub scheme: &'static str,
-    pub by: &'static str,
-    /// The lowest and the highest rate.
-    pub rates: (Rate, Rate),
-    /// The length of packets with which it has something to do, in bytes; which of its keys says
-    /// so, and why. An MTU below leaves it none.
-    pub packet_bytes: u16,
-    pub key: &'static str,
-    pub why: &'static str,
-}
-
 /// What else there is to know of a kind of router.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RouterTraits {
     /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add
     /// to a full-sized packet.
     pub mtu_room_bytes: u16,
-    /// What they take from the network in a run under this protocol.
-    pub(crate) fit: Option<Fit>,
-    /// Errors if they cannot work in this network.
-    pub(crate) check: Option<Check>,
 }
-
-type Fit = fn(&Scenario, &'static str, &mut [(NodeId, ForwardingSpec)]);
-type Check = fn(&Scenario, &[(NodeId, ForwardingSpec)]) -> Result<(), Problem>;
 
 /// A list that is made of its table when it is looked at first.
 type List<K> = RwLock<Vec<&'static Line<K>>>;
@@ -108,7 +73,7 @@ impl Kind for Disciplines {
 
 impl Kind for Schemes {
     type Machine = SchemeSpec;
-    type Traits = SchemeTraits;
+    type Traits = ();
 
     fn list() -> &'static List<Schemes> {
         static LIST: OnceLock<List<Schemes>> = OnceLock::new();
@@ -120,11 +85,13 @@ impl Kind for Schemes {
                 summary: "Ports queue, and do nothing else, whatever protocols run.",
                 about: Vec::new(),
                 schema: no_parameters(),
-                traits: SchemeTraits::NONE,
+                traits: (),
                 make: fixed(SchemeSpec::None),
                 over: None,
             };
-            [none].into_iter().chain(SCHEMES.iter().map(scheme)).collect()
+            let schemas = schemars::schema_for!(SchemeSpec).to_value();
+            let lines = SCHEMES.iter().map(|entry| scheme(entry, &schemas));
+            [none].into_iter().chain(lines).collect()
         })
     }
 }
@@ -135,46 +102,109 @@ impl Kind for Routers {
 
     fn list() -> &'static List<Routers> {
         static LIST: OnceLock<List<Routers>> = OnceLock::new();
-        list_of(&LIST, || ROUTERS.iter().map(router).collect())
+        list_of(&LIST, || {
+            let schemas = schemars::schema_for!(ForwardingSpec).to_value();
+            ROUTERS.iter().map(|entry| router(entry, &schemas)).collect()
+        })
     }
 }
 
-/// The parameters of a line of a table, as scenarios give them.
-pub(crate) struct Params<K: Kind> {
-    /// The line.
-    pub name: &'static str,
-    pub schema: fn() -> Json,
-    pub make: fn(&toml::Table) -> Result<Made<K>, String>,
-    pub over: Option<Over>,
-    pub traits: K::Traits,
+/// Parameters in the enum of all schemes, or of all routers.
+pub(super) trait Spec: Serialize + DeserializeOwned {
+    fn check(&self) -> Result<(), ParamError>;
+    fn implied(&self, given: &dyn Fn(&str) -> bool, table: &Self) -> Self;
 }
 
-impl<K: Kind> Params<K> {
-    fn parts(&self) -> (Json, Box<Make<K>>, Option<Over>, K::Traits) {
-        ((self.schema)(), Box::new(self.make), self.over, self.traits.clone())
-    }
+macro_rules! specs {
+    ($($Spec:ident)*) => { $(
+        impl Spec for $Spec {
+            fn check(&self) -> Result<(), ParamError> {
+                self.check()
+            }
+            fn implied(&self, given: &dyn Fn(&str) -> bool, table: &Self) -> Self {
+                self.implied(given, table)
+            }
+        }
+    )* };
+}
+specs!(SchemeSpec ForwardingSpec);
+
+/// What is made of the parameters that are given and, for the rest, those of a table.
+pub(super) fn over<S: Spec, K: Kind<Machine = S>>(
+    name: &str,
+    table: &toml::Table,
+    given: &toml::Table,
+) -> Result<Made<K>, String> {
+    let own: S = read_spec(name, given)?;
+    let implied = own.implied(&|key| given.contains_key(key), &read_spec(name, table)?);
+    let mut params = params_of(name, &implied);
+    params.extend(given.clone());
+    // Keys that only stand for others are read and not written.
+    let params = params_of(name, &read_spec::<S>(name, &params)?);
+    let machine: S = read_spec(name, &params)?;
+    Ok(Made { range: machine.check(), machine, params })
 }
 
-/// Schemes and routers whose parameters scenarios give; the others have none.
-const SCHEME_PARAMS: &[Params<Schemes>] = &[rcp::PARAMS, kickass::PARAMS];
-const ROUTER_PARAMS: &[Params<Routers>] = &[inrpp::PARAMS];
+/// The variant `name` of an enum with these parameters.
+fn read_spec<S: DeserializeOwned>(name: &str, params: &toml::Table) -> Result<S, String> {
+    let params = toml::Value::Table(params.clone());
+    let tagged = toml::Table::from_iter([(name.to_string(), params)]);
+    toml::Value::Table(tagged).try_into().map_err(first_line)
+}
 
-fn scheme(entry: &SchemeEntry) -> Line<Schemes> {
-    let params = SCHEME_PARAMS.iter().find(|params| params.name == entry.name);
-    let fixed = || (no_parameters(), fixed((entry.spec)()), None, SchemeTraits::NONE);
-    let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
+/// All parameters of a variant.
+pub(crate) fn params_of(name: &str, spec: &impl Serialize) -> toml::Table {
+    let written = toml::Value::try_from(spec).expect("parameters are plain values");
+    written.get(name).and_then(toml::Value::as_table).cloned().unwrap_or_default()
+}
+
+fn scheme(entry: &SchemeEntry, schemas: &Json) -> Line<Schemes> {
     let SchemeEntry { name, title, reference, summary, .. } = *entry;
-    let about = entry.about().collect();
-    Line { name, title, reference, summary, about, schema, traits, make, over }
+    Line {
+        name,
+        title,
+        reference,
+        summary,
+        about: entry.about().collect(),
+        schema: parameters(schemas, name),
+        traits: (),
+        make: Box::new(move |given| over(name, &toml::Table::new(), given)),
+        over: Some(Box::new(move |table, given| over(name, table, given))),
+    }
 }
 
-fn router(entry: &RouterEntry) -> Line<Routers> {
-    let params = ROUTER_PARAMS.iter().find(|params| params.name == entry.name);
-    let fixed = || (no_parameters(), fixed((entry.spec)()), None, RouterTraits::default());
-    let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
+fn router(entry: &RouterEntry, schemas: &Json) -> Line<Routers> {
     let RouterEntry { name, title, reference, summary, .. } = *entry;
-    let about = entry.about().collect();
-    Line { name, title, reference, summary, about, schema, traits, make, over }
+    let plain = Line {
+        name,
+        title,
+        reference,
+        summary,
+        about: entry.about().collect(),
+        schema: no_parameters(),
+        traits: RouterTraits::default(),
+        make: fixed((entry.spec)()),
+        over: None,
+    };
+    match (entry.spec)() {
+        ForwardingSpec::PlainIp => plain,
+        _ if name == inrpp::NAME => {
+            let schema = inrpp::schema(parameters(schemas, name));
+            Line {
+                schema,
+                traits: RouterTraits { mtu_room_bytes: DETOUR_TAG_BYTES },
+                make: Box::new(|given| inrpp::over(&toml::Table::new(), given)),
+                over: Some(Box::new(inrpp::over)),
+                ..plain
+            }
+        }
+        _ => Line {
+            schema: parameters(schemas, name),
+            make: Box::new(move |given| over(name, &toml::Table::new(), given)),
+            over: Some(Box::new(move |table, given| over(name, table, given))),
+            ..plain
+        },
+    }
 }
 
 fn no_parameters() -> Json {
@@ -203,14 +233,11 @@ fn discipline(entry: &DisciplineEntry, schemas: &Json) -> Line<Disciplines> {
         schema: parameters(schemas, name),
         traits: (),
         make: Box::new(move |given| {
-            let mut tagged = toml::Table::new();
-            tagged.insert(name.to_string(), toml::Value::Table(given.clone()));
-            let spec: DisciplineSpec = toml::Value::Table(tagged).try_into().map_err(first_line)?;
-            let written = toml::Value::try_from(&spec).expect("parameters are plain values");
-            let params = written.get(name).and_then(toml::Value::as_table).cloned();
-            let range: Result<(), ParamError> = spec.check();
+            let spec: DisciplineSpec = read_spec(name, given)?;
+            let params = params_of(name, &spec);
+            let range = spec.check();
             let machine: MakeDiscipline = Arc::new(move |init| spec.build(init));
-            Ok(Made { machine, params: params.unwrap_or_default(), range })
+            Ok(Made { machine, params, range })
         }),
         over: None,
     }
@@ -221,24 +248,36 @@ pub(crate) fn first_line(error: toml::de::Error) -> String {
     error.message().lines().next().unwrap_or_default().to_string()
 }
 
-/// The parameters of that discipline, out of the schema of the enum of all disciplines, with what
-/// they refer to.
+/// The parameters of that variant, out of the schema of the enum of all, with what they refer to. A
+/// parameter that may be left out is of its type: TOML has no null.
 fn parameters(schemas: &Json, name: &str) -> Json {
-    let of = |schema: &Json| {
-        let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
-        pointer.and_then(|p| schemas.pointer(p)).cloned()
-    };
     let variants = schemas["oneOf"].as_array().into_iter().flatten();
     let mut found = variants.filter_map(|variant| variant["properties"].get(name));
-    let schema = found.next().cloned().unwrap_or_default();
-    let mut schema = of(&schema).unwrap_or(schema);
+    let mut schema = found.next().cloned().unwrap_or_default();
+    refer(&mut schema, schemas);
     for (_, param) in schema["properties"].as_object_mut().into_iter().flatten() {
-        let Some(Json::Object(referred)) = of(param) else { continue };
-        let Some(param) = param.as_object_mut() else { continue };
-        param.remove("$ref");
-        referred.into_iter().for_each(|(key, value)| {
-            param.entry(key).or_insert(value); // what stands here counts more
-        });
+        refer(param, schemas);
+        let forms = param["anyOf"].as_array().into_iter().flatten();
+        let given: Vec<Json> = forms.filter(|form| form["type"] != "null").cloned().collect();
+        if let ([given], Some(param)) = (&given[..], param.as_object_mut()) {
+            param.remove("anyOf");
+            param.remove("default");
+            param.insert("$ref".to_string(), given["$ref"].clone());
+        }
+        refer(param, schemas);
     }
     schema
+}
+
+/// Put what a schema refers to in place of the reference; what stands beside it counts more.
+fn refer(schema: &mut Json, root: &Json) {
+    let pointer = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+    let Some(Json::Object(referred)) = pointer.and_then(|p| root.pointer(p)).cloned() else {
+        return;
+    };
+    let Some(schema) = schema.as_object_mut() else { return };
+    schema.remove("$ref");
+    for (key, value) in referred {
+        schema.entry(key).or_insert(value);
+    }
 }

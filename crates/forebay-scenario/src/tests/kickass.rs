@@ -5,6 +5,10 @@ use forebay_net::SchemeSpec;
 use forebay_queue::KickAssPortParams;
 use forebay_queue::kickass::{Fallback, Ipv6, Rounding, RttAverage};
 
+fn kickass(scenario: &Scenario) -> KickAssPortParams {
+    of_ports(scenario, "kickass")
+}
+
 fn set(set: &[&str]) -> Scenario {
     let scenario = parse_with(SMALL, set).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
@@ -24,7 +28,7 @@ fn ports(scenario: &Scenario) -> Vec<Option<KickAssPortParams>> {
 #[test]
 fn gains_by_name_and_by_number() {
     let gains = |keys: &[&str]| {
-        let params = set(keys).kickass;
+        let params = kickass(&set(keys));
         (params.alpha, params.beta)
     };
     assert_eq!(gains(&[]), (0.4, 0.226));
@@ -72,10 +76,10 @@ fn every_key_reaches_the_port() {
 #[test]
 fn a_preset_stands_for_what_is_not_given() {
     let (paper, recommended) = (KickAssPortParams::paper(), KickAssPortParams::recommended());
-    assert_eq!(set(&[]).kickass, recommended);
-    assert_eq!(set(&["kickass.preset=paper"]).kickass, paper);
-    assert_eq!(set(&["kickass.preset=recommended"]).kickass, recommended);
-    let mixed = set(&["kickass.preset=recommended", "kickass.tagged=false"]).kickass;
+    assert_eq!(kickass(&set(&[])), recommended);
+    assert_eq!(kickass(&set(&["kickass.preset=paper"])), paper);
+    assert_eq!(kickass(&set(&["kickass.preset=recommended"])), recommended);
+    let mixed = kickass(&set(&["kickass.preset=recommended", "kickass.tagged=false"]));
     assert_eq!(mixed, KickAssPortParams { tagged: false, ..recommended });
     // Beside the name of a port it stands for the table, too.
     let ports = ports(&set(&[
