@@ -5,16 +5,22 @@ use alloc::borrow::Cow;
 /// A parameter is outside its range.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct ParamError {
-    /// Name of the parameter.
+    /// Name of the parameter; `ack_policy.packets` for one of a table in it.
     pub param: &'static str,
     /// What is allowed, in words.
     pub allowed: Cow<'static, str>,
+    /// The other parameter, where two do not fit each other, and what is allowed for it.
+    pub other: Option<(&'static str, &'static str)>,
 }
 
 impl ParamError {
     /// The parameter of that name must be what `allowed` says.
     pub fn new(param: &'static str, allowed: impl Into<Cow<'static, str>>) -> ParamError {
-        ParamError { param, allowed: allowed.into() }
+        ParamError { param, allowed: allowed.into(), other: None }
+    }
+    /// It, or the parameter `other` must be what `allowed` says.
+    pub fn or(self, other: &'static str, allowed: &'static str) -> ParamError {
+        ParamError { other: Some((other, allowed)), ..self }
     }
 }
 

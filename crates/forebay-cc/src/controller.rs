@@ -5,6 +5,7 @@
 //! that its paper states in packets divides by [`Init::mss_bytes`].
 
 use forebay_base::{Addr, IpVersion, OptionList, Rate, Rng, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// What a controller allows its path to send now.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -231,20 +232,17 @@ pub enum RecoveryOwner {
 
 /// How losses are found. A controller that declares none gets the one that the transport is
 /// configured with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
+    "$comment" = "a table such as { num = 2, den = 1 }"
+)))]
+#[serde(rename_all = "kebab-case")]
 pub enum LossPolicy {
     /// Three duplicate ACKs (RFC 5681), or RFC 6675's IsLost with SACK.
     DupThresh,
     /// RACK with tail loss probe (RFC 8985).
     RackTlp,
-    /// Each packet has a timer of its own: srtt x num / den after it was sent. No duplicate ACK
-    /// counts.
-    PerPacketTimer {
-        /// Numerator.
-        num: u32,
-        /// Denominator, not zero.
-        den: u32,
-    },
     /// The retransmission timer alone.
     TimeoutOnly,
     /// RACK (RFC 8985 section 6) for paths that hold packets for seconds and bring them out of
@@ -275,22 +273,39 @@ pub enum LossPolicy {
     ///   timer expires before the RTO. If the packet that the last one sent again has arrived, and
     ///   nothing since that was sent once, all that left before it is lost.
     Patient,
+    /// A timer for each packet, of srtt x num / den.
+    // No duplicate ACK counts.
+    #[serde(untagged)]
+    PerPacketTimer {
+        /// Numerator. Range: 1 or more.
+        num: u32,
+        /// Denominator. Range: 1 or more.
+        den: u32,
+    },
 }
 
 /// When a receiver sends ACKs.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[cfg_attr(feature = "schema", schemars(extend(
+    "$comment" = "a table such as { packets = 2, timeout = \"40ms\" }"
+)))]
+#[serde(rename_all = "kebab-case")]
 pub enum AckPolicy {
     /// At once for each packet.
     EveryPacket,
-    /// After `packets` full-sized packets or `timeout`, whichever is first; at once for what is out
-    /// of order (RFC 5681 section 4.2).
+    /// Delayed ACKs.
+    // After `packets` or `timeout`, whichever is first; at once for what is out of order (RFC 5681
+    // section 4.2).
+    #[serde(untagged)]
     Delayed {
-        /// Packets per ACK, at least 1.
+        /// Full-sized packets per ACK. Range: 1 to 255. Example: 2.
         packets: u8,
-        /// The longest that an ACK waits.
+        /// Longest time for which an ACK waits. Example: "40ms".
         timeout: Span,
-        /// Packets at the start of a connection that are acknowledged one by one (Linux quick
-        /// start); 0: none.
+        /// Packets at the start of a connection that are acknowledged one by one. Default: 0.
+        // Linux quick start.
+        #[serde(default)]
         quick: u16,
     },
 }

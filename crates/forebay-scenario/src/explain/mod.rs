@@ -7,7 +7,6 @@
 pub(crate) mod schema;
 mod words;
 
-use crate::format::fields::Section;
 use crate::registry::algorithms::Algorithm;
 use crate::registry::{Disciplines, line, tables};
 use crate::resolve::tcp;
@@ -369,9 +368,7 @@ fn complete(key: &mut Key, root: &Json) {
 /// The values of a key of `[tcp]` in the presets: that of the default, and others that differ.
 fn of_presets(name: &str) -> Option<String> {
     let value = |preset: &forebay_transport::Preset| {
-        let mut table = toml::Table::new();
-        tcp::describe(&preset.config).put(&mut table);
-        table.get(name).map(toml::Value::to_string)
+        tcp::described(&preset.config).get(name).map(toml::Value::to_string)
     };
     let default = value(&PRESETS[0])?;
     let others = PRESETS[1..].iter().filter_map(|preset| {

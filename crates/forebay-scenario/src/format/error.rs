@@ -3,6 +3,7 @@
 //! A mistake is one line `file:line:column: key: problem`, the line of text that it is about, and a
 //! hint if there is one.
 
+use std::borrow::Cow;
 use std::fmt;
 
 /// A scenario that cannot be used: all that is wrong with it.
@@ -84,7 +85,7 @@ pub enum Problem {
     #[error("the key `{key}` is missing: {meaning}")]
     MissingKey {
         /// The key.
-        key: &'static str,
+        key: Cow<'static, str>,
         /// What it says.
         meaning: String,
     },

@@ -48,6 +48,16 @@ impl Fault {
         self.others.push(other);
         self
     }
+    /// The same, with the other form that a value of `key` may have where it is of neither.
+    pub fn or_also(mut self, key: &str, other: &str) -> Fault {
+        if let (Problem::WrongType { expected, .. }, true) =
+            (self.problem.as_mut(), self.key == key)
+        {
+            expected.push_str(", or ");
+            expected.push_str(other);
+        }
+        self
+    }
     pub fn hint(self, hint: impl Into<String>) -> Fault {
         Fault { hint: Some(hint.into()), ..self }
     }

@@ -157,7 +157,7 @@ impl Fields<'_> {
     /// The value of a key that must be there.
     pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Option<At<T>> {
         if !self.entries.iter().any(|e| e.key == key) {
-            let problem = Problem::MissingKey { key, meaning: sentence(doc) };
+            let problem = Problem::MissingKey { key: key.into(), meaning: sentence(doc) };
             let fault = Fault::at(self.loc, self.key, problem).following(self.unknown);
             note(&mut self.fault, fault);
         }
@@ -219,7 +219,7 @@ fn paragraph(doc: &[&str]) -> String {
 }
 
 /// The first sentence of a doc comment as part of another: without its capital and its full stop.
-fn sentence(doc: &[&str]) -> String {
+pub(crate) fn sentence(doc: &[&str]) -> String {
     let text = paragraph(doc);
     let first = text.split(". ").next().unwrap_or_default().trim_end_matches('.');
     let mut rest = first.chars();

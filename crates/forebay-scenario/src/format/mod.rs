@@ -8,6 +8,7 @@ pub(crate) mod item;
 pub(crate) mod names;
 pub(crate) mod set;
 pub(crate) mod source;
+pub(crate) mod takes;
 pub mod traces;
 pub(crate) mod traps;
 pub(crate) mod units;

@@ -23,6 +23,7 @@ use crate::keys::named::{Named, Param, forms, param, read_own, write_own};
 use crate::keys::reassembly::ReassemblyTable;
 use crate::keys::schedules::ScheduleKey;
 use crate::keys::sizes::SizeOf;
+use crate::keys::tcp::{Tcp, TcpOf};
 use forebay_base::{IpVersion, Rate, Span};
 use serde_json::{Value as Json, json};
 use std::ops::Deref;
@@ -56,34 +57,6 @@ choices! {
         Down = "down",
         /// It works again.
         Up = "up",
-    }
-    /// How losses are found.
-    pub(crate) enum LossPolicyName {
-        /// Three duplicate ACKs, or RFC 6675 with SACK.
-        DupThresh = "dup-thresh",
-        /// RACK with tail loss probe (RFC 8985).
-        RackTlp = "rack-tlp",
-        /// The retransmission timer alone.
-        TimeoutOnly = "timeout-only",
-        /// RACK with a window of seconds and no probe, for paths that hold and reorder packets
-        /// (INRPP).
-        Patient = "patient",
-    }
-    /// How the RTO follows from RTT samples.
-    pub(crate) enum RtoRuleName {
-        /// The larger of SRTT + 4 RTTVAR and min_rto (RFC 6298).
-        Rfc6298 = "rfc6298",
-        /// SRTT + the larger of 4 RTTVAR and min_rto (Linux).
-        Linux = "linux",
-    }
-    /// How recovery is limited.
-    pub(crate) enum RecoveryName {
-        /// Proportional rate reduction (RFC 9937).
-        Prr = "prr",
-        /// The pipe of RFC 6675.
-        Pipe = "pipe",
-        /// Window inflation of RFC 6582.
-        NewReno = "newreno",
     }
 }
 
@@ -397,181 +370,6 @@ sections! {
             access: LinkParams,
         }
     }
-    /// Transport configuration: a preset, and what differs from it.
-    pub struct Tcp {
-        required {}
-        optional {
-            /// Named configuration to start from. Default: "modern". Example: "linux-6.18".
-            preset: String,
-            /// Payload of a full-sized packet, timestamps not counted. The MSS of a protocol that
-            /// adds options of its own to all data is smaller by their length, unless `tcp_of` sets
-            /// it. Range: 64 to 65535.
-            mss_bytes: u16,
-            /// Initial cwnd. Range: 1 or more.
-            initial_window_segments: u32,
-            /// Initial slow start threshold: a number of bytes, or "none".
-            initial_ssthresh_bytes: Threshold,
-            /// RTO before the first RTT sample. Range: more than 0s.
-            initial_rto: Span,
-            /// How the RTO follows from RTT samples: "rfc6298" is max(SRTT + 4 RTTVAR, min_rto),
-            /// "linux" is SRTT + max(4 RTTVAR, min_rto). A tail loss probe waits for 2 SRTT and,
-            /// with one segment in flight, for the longest delay of an ACK ("rfc6298") or min_rto
-            /// ("linux", which else adds 2 ms).
-            rto_rule: RtoRuleName,
-            /// Smallest RTO; with `rto_rule = "linux"` the smallest 4 RTTVAR. Range: more than 0s,
-            /// at most max_rto.
-            min_rto: Span,
-            /// Largest RTO. Range: min_rto or more.
-            max_rto: Span,
-            /// Number of consecutive timeouts after which a connection gives up.
-            max_retries: u32,
-            /// When ACKs are sent: "every-packet", or a table of delayed ACKs. A protocol that
-            /// needs an ACK for each packet gets one, whatever this key is.
-            ack_policy: AckRule,
-            /// With delayed ACKs: acknowledge each packet for as long as Linux would open its
-            /// window, which is nearly all of slow start.
-            quick_while_growing: bool,
-            /// How losses are detected: a name, or a table of a timer per packet.
-            loss_policy: LossRule,
-            /// How sending is limited during loss recovery: "prr" (RFC 9937), "pipe" (RFC 6675) or
-            /// "newreno" (RFC 6582).
-            recovery: RecoveryName,
-            /// Offer and accept selective acknowledgments (SACK).
-            sack: bool,
-            /// Offer and accept timestamps.
-            timestamps: bool,
-            /// Offer and accept window scaling.
-            window_scaling: bool,
-            /// Receive buffer. Without this key, and with the preset "modern", it follows the
-            /// paths: twice what a flow's path holds at the start (BDP, and the queues that can
-            /// fill, each for a second at most), or the length of the flow if that is less; the
-            /// maximum over all flows, 4 MiB to 2^30 bytes. Range: one segment or more. Example:
-            /// "8MiB".
-            receive_buffer_bytes: Bytes,
-            /// Send buffer. Without this key, and with the preset "modern", it is as large as a
-            /// receive buffer that follows the paths. Range: one segment to 2^30 bytes. Example:
-            /// "8MiB".
-            send_buffer_bytes: Bytes,
-            /// Limited transmit (RFC 3042).
-            limited_transmit: bool,
-            /// Negotiate ECN (RFC 3168).
-            ecn: bool,
-            /// Pacing of controllers that set a window: "off" or a table.
-            pacing: PacingRule,
-            /// Set DF on every packet.
-            dont_fragment: bool,
-        }
-    }
-    /// Delayed ACKs.
-    pub struct DelayedAck {
-        required {
-            /// Full-sized packets per ACK. Range: 1 to 255. Example: 2.
-            packets: u8,
-            /// Longest time for which an ACK waits. Example: "40ms".
-            timeout: Span,
-        }
-        optional {
-            /// Packets at the start of a connection that are acknowledged one by one. Default: 0.
-            quick: u16,
-        }
-    }
-    /// A timer for each packet, of srtt x num / den.
-    pub struct PacketTimer {
-        required {
-            /// Numerator. Range: 1 or more.
-            num: u32,
-            /// Denominator. Range: 1 or more.
-            den: u32,
-        }
-        optional {}
-    }
-    /// Pacing at a percentage of cwnd / srtt.
-    pub struct WindowedPacing {
-        required {
-            /// Pacing rate in slow start, as a percentage of cwnd / srtt. Range: 1 or more.
-            /// Example: 200.
-            slow_start_percent: u32,
-            /// Pacing rate in congestion avoidance, as a percentage of cwnd / srtt. Range: 1 or
-            /// more. Example: 120.
-            avoidance_percent: u32,
-        }
-        optional {}
-    }
-}
-
-/// A value that is either of one form or of another.
-macro_rules! either {
-    ($(
-        $name:ident { $first:ident($a:ty) by $test:pat, $second:ident($b:ty), or $other:literal }
-    )*) => { $(
-        #[derive(Clone, Debug)]
-        pub(crate) enum $name { $first($a), $second($b) }
-        impl Field for $name {
-            fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-                let read = match &item.value {
-                    $test => <$a>::read(item, key).map($name::$first),
-                    _ => <$b>::read(item, key).map($name::$second),
-                };
-                read.map_err(|fault| or_also(fault, key, $other))
-            }
-            fn write(&self) -> toml::Value {
-                match self {
-                    $name::$first(a) => a.write(),
-                    $name::$second(b) => b.write(),
-                }
-            }
-            fn schema() -> Json {
-                json!({ "anyOf": [<$a>::schema(), <$b>::schema()] })
-            }
-        }
-    )* };
-}
-
-/// Say the other form too where a value of `key` is neither.
-fn or_also(mut fault: Fault, key: &str, other: &str) -> Fault {
-    if let (Problem::WrongType { expected, .. }, true) = (fault.problem.as_mut(), fault.key == key)
-    {
-        expected.push_str(", or ");
-        expected.push_str(other);
-    }
-    fault
-}
-
-either! {
-    Threshold {
-        Unset(NoThreshold) by Value::String(_), At(Bytes),
-        or "a number of bytes or \"none\""
-    }
-    AckRule {
-        Delayed(DelayedAck) by Value::Table(_), Every(EveryPacket),
-        or "a table such as { packets = 2, timeout = \"40ms\" }"
-    }
-    LossRule {
-        Timer(PacketTimer) by Value::Table(_), Named(LossPolicyName),
-        or "a table such as { num = 2, den = 1 }"
-    }
-    PacingRule {
-        Windowed(WindowedPacing) by Value::Table(_), Off(NoPacing),
-        or "a table such as { slow_start_percent = 200, avoidance_percent = 120 }"
-    }
-}
-
-choices! {
-    /// The one name for a connection without a threshold.
-    pub(crate) enum NoThreshold {
-        /// No threshold.
-        None = "none",
-    }
-    /// The one name beside the table of delayed ACKs.
-    pub(crate) enum EveryPacket {
-        /// An ACK at once for each packet.
-        EveryPacket = "every-packet",
-    }
-    /// The one name beside the table of pacing.
-    pub(crate) enum NoPacing {
-        /// As the window allows.
-        Off = "off",
-    }
 }
 
 /// A queue: its table with the parameters of its discipline. The limit may stand alone.
@@ -614,7 +412,7 @@ impl Field for RouterEntry {
             _ => {
                 let name = At::<String>::read(item, key);
                 let name = name.map_err(|fault| {
-                    or_also(fault, key, "a table such as { name = \"r\", router = \"ip\" }")
+                    fault.or_also(key, "a table such as { name = \"r\", router = \"ip\" }")
                 })?;
                 Ok(RouterEntry(RouterTable { name, router: None }))
             }
@@ -646,7 +444,7 @@ impl Field for HostEntry {
             _ => {
                 let name = At::<String>::read(item, key);
                 let name = name.map_err(|fault| {
-                    or_also(fault, key, "a table such as { name = \"h\", attach = \"r\" }")
+                    fault.or_also(key, "a table such as { name = \"h\", attach = \"r\" }")
                 })?;
                 Ok(HostEntry(HostGroup { name, ..HostGroup::default() }))
             }
@@ -713,32 +511,6 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
     let params = params.collect();
     let name = At { value: entry.key.clone(), loc: entry.key_loc, key };
     Ok(ProtocolTable { name, of, title, params })
-}
-
-/// Tables of transport keys, by protocol.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct TcpOf(pub Vec<(At<String>, Tcp)>);
-
-impl Field for TcpOf {
-    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        let Value::Table(entries) = &item.value else {
-            return Err(item.expected(key, "a table of tables, one per protocol"));
-        };
-        let tables = entries.iter().map(|entry| {
-            let key = join(key, &entry.key);
-            let table = Tcp::read(&entry.item, &key)?;
-            Ok((At { value: entry.key.clone(), loc: entry.key_loc, key }, table))
-        });
-        all(tables).map(TcpOf)
-    }
-    fn write(&self) -> toml::Value {
-        let tables = self.0.iter().map(|(name, tcp)| (name.value.clone(), tcp.write()));
-        toml::Value::Table(tables.collect())
-    }
-    fn schema() -> Json {
-        // Its properties are the names of protocols.
-        json!({ "type": "object", "properties": {}, "additionalProperties": Tcp::schema() })
-    }
 }
 
 impl Queue {

@@ -148,7 +148,7 @@ pub(crate) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
         (None, Some(total)) => (total - total / 5, total),
         (None, None) => {
             let meaning = "low alone does not say how large a cache is".to_string();
-            return Err(at.fault(Problem::MissingKey { key: "total", meaning }));
+            return Err(at.fault(Problem::MissingKey { key: "total".into(), meaning }));
         }
     };
     let low_value = value(low).unwrap_or(high_value / 2);

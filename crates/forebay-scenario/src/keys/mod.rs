@@ -11,3 +11,4 @@ pub(crate) mod named;
 pub(crate) mod reassembly;
 pub(crate) mod schedules;
 pub(crate) mod sizes;
+pub(crate) mod tcp;

@@ -84,7 +84,7 @@ impl<K: Word> Field for Named<K> {
             Value::Table(entries) => {
                 let Some(named) = entries.iter().find(|entry| entry.key == K::KEY) else {
                     let meaning = format!("name of the {}", K::WORD);
-                    let problem = Problem::MissingKey { key: K::KEY, meaning };
+                    let problem = Problem::MissingKey { key: K::KEY.into(), meaning };
                     return Err(Fault::at(item.loc, key, problem));
                 };
                 let others = entries.iter().filter(|entry| entry.key != K::KEY);

@@ -12,6 +12,7 @@ use crate::format::source::{self, Sources};
 use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
 use crate::keys::inrpp::NAME;
+use crate::keys::tcp::Tcp;
 use crate::model::protocols::Names;
 use crate::plan::{caches, mtu_check, network, outline, queues, samples};
 use crate::registry::named;
@@ -111,7 +112,7 @@ fn read(
     let params = tables.get(NAME).map(|table| &table.params);
     let inrpp = inrpp::resolve(&file, params, &mut topology, &mut faults);
     let topology = topology;
-    let no_keys = file::Tcp::default();
+    let no_keys = Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
     let names = Names::of(&file);
@@ -243,7 +244,7 @@ fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, 
         && !lost.has_key("until_s")
     {
         let meaning = "a scenario with endless flows needs an end".to_string();
-        faults.add(at.fault(Problem::MissingKey { key: "until_s", meaning }));
+        faults.add(at.fault(Problem::MissingKey { key: "until_s".into(), meaning }));
     }
     (until, from, sample.unwrap_or(DEFAULT_SAMPLE))
 }

@@ -37,11 +37,11 @@ impl FullPacket {
     fn mss(&self, scenario: &Scenario, file: &File) -> (String, u16, Option<At<()>>) {
         let own = file.tcp_of.iter().flat_map(|at| &at.value.0);
         let mut own = own.filter(|(name, _)| name.value == self.protocol);
-        match own.find_map(|(_, table)| table.mss_bytes.as_ref()) {
-            Some(at) => (at.key.clone(), at.value, Some(at.place())),
+        match own.find_map(|(_, table)| table.given("mss_bytes")) {
+            Some(at) => (at.key.clone(), scenario.tcp_for(self.protocol).mss_bytes, Some(at)),
             None => {
                 let table = file.tcp.as_ref().map(|at| &at.value);
-                let at = table.and_then(|table| table.mss_bytes.as_ref().map(At::place));
+                let at = table.and_then(|table| table.given("mss_bytes"));
                 ("tcp.mss_bytes".into(), scenario.tcp.mss_bytes, at)
             }
         }

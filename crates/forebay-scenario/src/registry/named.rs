@@ -128,7 +128,7 @@ pub(super) fn make<K: Kind>(
             }
         }
     }
-    while let Err(ParamError { param: key, allowed }) = made.range.clone() {
+    while let Err(ParamError { param: key, allowed, .. }) = made.range.clone() {
         let expected = allowed.to_string();
         let Some(Param { value, .. }) =
             params.iter().find(|p| p.key == key && given.contains_key(key))

@@ -11,9 +11,8 @@
 //! the start. A queue counts with no more than what its link sends in a second: behind a longer one
 //! the buffers limit the flow, and a note says so.
 
-use crate::keys::file::Tcp;
+use crate::keys::tcp::Tcp;
 use crate::resolve::routes::Routes;
-use crate::resolve::tcp::MAX_SEND_BUFFER_BYTES;
 use crate::resolve::topology::Topology;
 use crate::{Flow, Link};
 use forebay_base::{LinkId, NodeId, Rate, Span};
@@ -37,10 +36,10 @@ pub(crate) fn follow(needed: &mut Needed<'_>, table: &Tcp, config: &mut TcpConfi
     if table.preset.as_ref().is_some_and(|name| name.value != PRESET) {
         return;
     }
-    if table.receive_buffer_bytes.is_none() {
+    if table.given("receive_buffer_bytes").is_none() {
         config.receive_buffer_bytes = config.receive_buffer_bytes.max(needed.bytes());
     }
-    if table.send_buffer_bytes.is_none() {
+    if table.given("send_buffer_bytes").is_none() {
         config.send_buffer_bytes = config.send_buffer_bytes.max(needed.bytes());
     }
 }
@@ -146,7 +145,7 @@ fn largest(topology: &Topology, directions: &[LinkBounds], flows: &[Flow]) -> u6
             needs.push(full.saturating_mul(TIMES).min(bytes));
         }
     }
-    needs.into_iter().max().unwrap_or(0).min(MAX_SEND_BUFFER_BYTES)
+    needs.into_iter().max().unwrap_or(0).min(TcpConfig::MAX_SEND_BUFFER_BYTES)
 }
 
 /// What a flow finds on its way to the receiver.

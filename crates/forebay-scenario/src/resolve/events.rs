@@ -40,7 +40,7 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
         }
         (Some(_), None, None) => {
             let meaning = "what changes: rate, delay, loss or state".to_string();
-            Err(entry.fault(Problem::MissingKey { key: "state", meaning }))
+            Err(entry.fault(Problem::MissingKey { key: "state".into(), meaning }))
         }
         (None, Some(router), None) if !changes => {
             let node = topology.router(&router.value, |problem| router.fault(problem))?;
@@ -53,7 +53,7 @@ fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEven
         (None, None, Some(route)) if !changes => Ok(vec![route_event(&route.value, topology)?]),
         (None, None, None) if changes => {
             let meaning = "the link that changes".to_string();
-            Err(entry.fault(Problem::MissingKey { key: "link", meaning }))
+            Err(entry.fault(Problem::MissingKey { key: "link".into(), meaning }))
         }
         _ => {
             let text = "an event is one of `link` (with rate, delay, loss or state), `restart` and \

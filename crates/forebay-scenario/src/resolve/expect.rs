@@ -98,7 +98,7 @@ impl Known<'_> {
                 return Ok(None);
             }
             let meaning = format!("the directed link whose `{}` is meant", metric.name);
-            let fault = entry.fault(Problem::MissingKey { key: "link", meaning });
+            let fault = entry.fault(Problem::MissingKey { key: "link".into(), meaning });
             let links = self.scenario.links_with(metric);
             let hint = match links.is_empty() {
                 true => "no link follows a trace".to_string(),

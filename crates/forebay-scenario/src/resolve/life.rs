@@ -90,8 +90,8 @@ pub(crate) fn check_stop(stop: Option<&At<Span>>, start: Span) -> Result<(), Fau
 
 fn writing(at: &At<WriteTable>, mss_bytes: u64) -> Result<Writing, Fault> {
     let WriteTable { rate, chunk_bytes, on, off } = &at.value;
-    let missing = |key, meaning: &str| {
-        Err(at.fault(Problem::MissingKey { key, meaning: meaning.to_string() }))
+    let missing = |key: &'static str, meaning: &str| {
+        Err(at.fault(Problem::MissingKey { key: key.into(), meaning: meaning.to_string() }))
     };
     let periods = match (on, off) {
         (Some(on), Some(off)) => Some(both(period(on), period(off))?.into()),
@@ -143,8 +143,8 @@ pub(crate) fn rounds(group: &FlowGroup, until: Option<Span>) -> Result<usize, Fa
             [until, group.stop.as_ref().map(|at| at.value)].into_iter().flatten().min()
         }
     };
-    let missing = |key, meaning: &str| {
-        Err(at.fault(Problem::MissingKey { key, meaning: meaning.to_string() }))
+    let missing = |key: &'static str, meaning: &str| {
+        Err(at.fault(Problem::MissingKey { key: key.into(), meaning: meaning.to_string() }))
     };
     let Some(end) = end else {
         return missing("until_s", "rounds until the end need an end of the run; or `stop`");

@@ -93,7 +93,7 @@ fn step(entry: &At<StepEntry>) -> Result<Step, Fault> {
     let StepEntry { at, rate, delay, loss } = &entry.value;
     if rate.is_none() && delay.is_none() && loss.is_none() {
         let meaning = "what changes: rate, delay or loss".to_string();
-        return Err(entry.fault(Problem::MissingKey { key: "rate", meaning }));
+        return Err(entry.fault(Problem::MissingKey { key: "rate".into(), meaning }));
     }
     delay.iter().try_for_each(check_delay)?;
     Ok(Step {

@@ -65,7 +65,7 @@ pub(crate) fn of_group(group: &At<FlowGroup>, mss_bytes: u64) -> Result<Size, Fa
         (None, None, false) if flow.stop.is_some() => Ok(Size::Endless),
         (None, None, false) => {
             let meaning = "how much the flow sends; or `packets`, or `endless = true`".into();
-            Err(group.fault(Problem::MissingKey { key: "bytes", meaning }))
+            Err(group.fault(Problem::MissingKey { key: "bytes".into(), meaning }))
         }
         _ => {
             let text = "only one of `bytes`, `packets` and `endless` may be given";
@@ -107,7 +107,7 @@ const MOST_BYTES: f64 = (1u64 << 50) as f64;
 fn most(table: &SizeTable, place: &At<()>, unit_bytes: u64) -> Result<u64, Fault> {
     let Some(at) = &table.most else {
         let meaning = "the largest size: what would be larger has this size".to_string();
-        return Err(place.fault(Problem::MissingKey { key: "most", meaning }));
+        return Err(place.fault(Problem::MissingKey { key: "most".into(), meaning }));
     };
     let whole = at.value.value.fract() == 0.0;
     if whole && (1.0..=MOST_BYTES / unit_bytes as f64).contains(&at.value.value) {
@@ -156,7 +156,7 @@ fn form(table: &SizeTable, place: &At<()>) -> Result<SizeForm, Fault> {
 }
 
 fn no_mean(place: &At<()>, meaning: &str) -> Fault {
-    place.fault(Problem::MissingKey { key: "mean", meaning: meaning.to_string() })
+    place.fault(Problem::MissingKey { key: "mean".into(), meaning: meaning.to_string() })
 }
 
 fn only_pareto(least: &Option<At<Amount>>) -> Result<(), Fault> {

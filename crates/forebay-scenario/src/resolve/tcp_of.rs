@@ -6,10 +6,11 @@
 //! `[tcp_of.NAME]` says.
 
 use crate::Scenario;
+use crate::format::error::Problem;
 use crate::format::fault::Fault;
 use crate::format::faults::Faults;
-use crate::format::fields::{At, Field};
-use crate::keys::file::{AckRule, Tcp, TcpOf};
+use crate::format::fields::At;
+use crate::keys::tcp::{Tcp, TcpOf};
 use crate::model::protocols::Names;
 use crate::resolve::buffers;
 use crate::resolve::buffers::Needed;
@@ -37,7 +38,7 @@ impl Scenario {
             config.ack_policy = own;
         }
         if self.bundle(protocol).buffers_hold_a_flow {
-            let most = tcp::MAX_SEND_BUFFER_BYTES;
+            let most = TcpConfig::MAX_SEND_BUFFER_BYTES;
             let sizes = self.flows.iter().map(|flow| flow.bytes.unwrap_or(most).min(most));
             let largest = sizes.max().unwrap_or(0);
             config.send_buffer_bytes = config.send_buffer_bytes.max(largest);
@@ -72,6 +73,9 @@ impl Scenario {
     }
 }
 
+/// A key of a table.
+const ACK_POLICY: &str = "ack_policy";
+
 /// The configurations that tables are given for, by name.
 pub(crate) fn resolve(
     scenario: &Scenario,
@@ -89,10 +93,11 @@ pub(crate) fn resolve(
             buffers::follow(&mut needed, table, &mut start);
         }
         let base = scenario.fitted(protocol, start);
+        let config = tcp::overwritten(table, base, &name.place())?;
         if let Some(own) = scenario.controller(protocol).ack_policy() {
-            check_acks(table, own, &scenario.title(protocol))?;
+            check_acks(table, &config, own, &scenario.title(protocol))?;
         }
-        Ok((protocol, tcp::overwritten(table, base, &name.place())?))
+        Ok((protocol, config))
     });
     let mut resolved: Vec<_> = resolved.filter_map(|result| faults.keep(result)).collect();
     resolved.sort_by_key(|(name, _)| *name);
@@ -100,15 +105,18 @@ pub(crate) fn resolve(
 }
 
 /// Errors if a table gives another ACK policy to a protocol that has its `own`.
-fn check_acks(table: &Tcp, own: AckPolicy, title: &str) -> Result<(), Fault> {
-    let unlike = |at: &&At<AckRule>| tcp::ack_policy(at.value.clone()) != own;
-    let Some(at) = table.ack_policy.as_ref().filter(unlike) else { return Ok(()) };
+fn check_acks(table: &Tcp, config: &TcpConfig, own: AckPolicy, title: &str) -> Result<(), Fault> {
+    let Some(at) = table.given(ACK_POLICY).filter(|_| config.ack_policy != own) else {
+        return Ok(());
+    };
     let needs = match own {
         AckPolicy::EveryPacket => "an ACK for each packet",
         AckPolicy::Delayed { .. } => "these ACKs",
     };
-    let own = tcp::ack_rule(own).write();
-    Err(at.out_of_range(format!("{own}, or nothing: {title} needs {needs}")))
+    let found = tcp::shown(&tcp::described(config), ACK_POLICY);
+    let own = toml::Value::try_from(own).expect("parameters are plain values");
+    let expected = format!("{own}, or nothing: {title} needs {needs}");
+    Err(at.fault(Problem::OutOfRange { found, expected }))
 }
 
 /// The tables that stand for the configurations: only what differs from what the protocol would

@@ -12,6 +12,7 @@ use crate::keys::losses::LossKey;
 use crate::keys::middleboxes::MiddleboxTable;
 use crate::keys::named::Named;
 use crate::keys::reassembly;
+use crate::keys::tcp::Tcp;
 use crate::model::inrpp::InrppNetwork;
 use crate::registry::named::given;
 use crate::registry::{Chosen, Kind, Schemes, lines};
@@ -119,7 +120,7 @@ fn file(scenario: &Scenario) -> File {
         fct: some(scenario.fct),
         start_jitter: some(scenario.start_jitter),
         ip_version: some(scenario.ip_version),
-        tcp: some(tcp::describe(&scenario.tcp)),
+        tcp: some(Tcp::of(&tcp::described(&scenario.tcp))),
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: is_inrpp.then(|| At::new(inrpp::describe(&scenario.inrpp))),
         reassembly: differs.then(|| At::new(reassembly::table_of(scenario.reassembly))),

@@ -501,7 +501,7 @@ fn wires<T>(
 
 fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Placed, Fault> {
     let missing = |key: &'static str, meaning: &str| {
-        let problem = Problem::MissingKey { key, meaning: meaning.into() };
+        let problem = Problem::MissingKey { key: key.into(), meaning: meaning.into() };
         owner.fault(problem).hint("give it here or under [link_defaults]")
     };
     let pace = pace_of(params, traces, &missing);
