@@ -64,8 +64,8 @@ impl SweepPlan<'_> {
 }
 
 /// Run every protocol with every seed, each pair once: seed by seed, so that protocols can be
-/// compared whenever it stops. A run that fails stops those that have not begun; cancelling stops
-/// all.
+/// compared whenever it stops. A run that fails stops those that have not begun, but one that
+/// panics does not; cancelling stops all.
 ///
 /// What is left of a sweep that was cancelled has the same seeds under each protocol. Of one that
 /// did not finish a seed under all of them it has one seed, under those that finished it.
@@ -163,7 +163,7 @@ fn work(plan: &SweepPlan<'_>, keys: &[RunKey], state: &SweepState<'_>, options: 
                 state.finished.fetch_add(1, Ordering::Relaxed);
                 state.tell(run, 1.0);
             }
-            Err(RunError::Cancelled) => {}
+            Err(RunError::Cancelled | RunError::Panicked { .. }) => {}
             Err(_) => state.failed.store(true, Ordering::Relaxed),
         }
         let first = state.results[run].set(result).is_ok();

@@ -10,6 +10,7 @@ mod general;
 mod hops;
 mod kernel;
 mod network;
+mod panics;
 mod pcapng;
 mod pooling;
 mod published;
