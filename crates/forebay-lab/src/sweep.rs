@@ -52,7 +52,8 @@ impl SweepPlan<'_> {
     pub fn admit(
         &self,
         wanted: usize,
-        (threads, series): (usize, bool),
+        threads: usize,
+        series: bool,
         available_bytes: Option<u64>,
     ) -> Result<Admission, NotEnoughMemory> {
         let seed = self.seeds.first().copied().unwrap_or(1);
@@ -217,9 +218,8 @@ fn keep_alike(sweep: &mut Sweep, protocols: &[String]) {
     sweep.runs.iter().for_each(|run| *counts.entry(run.seed).or_default() += 1);
     let most = counts.values().copied().max().unwrap_or(0);
     let best = sweep.runs.iter().map(|run| run.seed).find(|seed| counts[seed] == most);
-    let is_kept = |run: &RunResult| match most == protocols.len() {
-        true => counts[&run.seed] == most,
-        false => Some(run.seed) == best,
+    let is_kept = |run: &RunResult| {
+        if most == protocols.len() { counts[&run.seed] == most } else { Some(run.seed) == best }
     };
     let (kept, left): (Vec<_>, Vec<_>) =
         std::mem::take(&mut sweep.runs).into_iter().partition(is_kept);
