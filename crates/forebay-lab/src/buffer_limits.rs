@@ -64,9 +64,10 @@ impl About<'_> {
     /// What makes the receive window larger.
     fn receive_remedy(&self) -> String {
         let TcpConfig { window_scaling, receive_buffer_bytes, .. } = self.config;
-        match !window_scaling && receive_buffer_bytes > UNSCALED_BYTES {
-            true => format!("set {}.window_scaling=true if that is not meant", self.table),
-            false => self.raise("receive_buffer_bytes"),
+        if !window_scaling && receive_buffer_bytes > UNSCALED_BYTES {
+            format!("set {}.window_scaling=true if that is not meant", self.table)
+        } else {
+            self.raise("receive_buffer_bytes")
         }
     }
 
@@ -98,9 +99,10 @@ impl About<'_> {
         let shares = limited.iter().map(|(_, share)| 100.0 * share);
         let (low, high) =
             shares.fold((f64::MAX, 0.0f64), |(low, high), s| (low.min(s), high.max(s)));
-        let share = match format!("{low:.0}") == format!("{high:.0}") {
-            true => format!("{high:.0}"),
-            false => format!("{low:.0} to {high:.0}"),
+        let share = if format!("{low:.0}") == format!("{high:.0}") {
+            format!("{high:.0}")
+        } else {
+            format!("{low:.0} to {high:.0}")
         };
         let name = self.name;
         Some(format!(

@@ -1,6 +1,6 @@
 //! What is kept of runs beside their results.
 
-use crate::observe::{CaptureFilter, CaptureLimit, EventWriter, RunObserver};
+use crate::observe::{CaptureFilter, CaptureLimit, EventWriter, RunObserver, WantedCapture};
 use crate::store::{SeriesWriter, Store};
 use forebay_run::{EventFilter, Record, Recorder, RunError, RunStart};
 use forebay_sim::{Observer, Simulation};
@@ -32,8 +32,10 @@ impl Record for Outputs<'_> {
 
     fn open(&self, start: &RunStart<'_>) -> Result<Box<dyn Recorder>, RunError> {
         assert!(self.capture.is_none() || self.store.is_some(), "a capture needs a store");
-        let capture = self.store.zip(self.capture).map(|(store, limit)| {
-            (store.capture_path(start.protocol, start.seed), (limit, self.capture_filter))
+        let capture = self.store.zip(self.capture).map(|(store, limit)| WantedCapture {
+            path: store.capture_path(start.protocol, start.seed),
+            limit,
+            filter: self.capture_filter,
         });
         let observer = RunObserver::open(start.spec, capture, self.events)?;
         let series = self.store.map(|store| store.series(start)).transpose()?;

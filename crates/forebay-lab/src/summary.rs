@@ -83,7 +83,7 @@ impl Summary {
             .collect();
         let aggregate = |(protocol, values): &ProtocolValues<'_>| {
             let runs: Vec<&RunResult> = runs_of(&runs, protocol).collect();
-            Aggregate::of((protocol, &scenario.label(protocol)), &runs, values)
+            Aggregate::of(protocol, &scenario.label(protocol), &runs, values)
         };
         let mut aggregate: Vec<Aggregate> = values.iter().map(aggregate).collect();
         let first = baseline.or(protocols.first().copied());
@@ -93,7 +93,7 @@ impl Summary {
             aggregate.iter_mut().for_each(|of| of.means.drop_intervals());
             paired.iter_mut().for_each(|of| of.means.drop_intervals());
         }
-        let mut notes = notes(scenario, same, (&aggregate, &runs), &missing);
+        let mut notes = notes(scenario, same, &aggregate, &runs, &missing);
         let seeds = aggregate.iter().map(|of| of.seeds.len()).max().unwrap_or(0);
         let unpaired = baseline.filter(|_| paired.is_empty() && !runs.is_empty());
         notes.extend(unpaired.and_then(|name| not_paired(name, protocols.len(), seeds)));
@@ -116,7 +116,8 @@ impl Summary {
 impl Aggregate {
     /// Means over `runs`, all of one protocol.
     fn of(
-        (protocol, label): (&str, &str),
+        protocol: &str,
+        label: &str,
         runs: &[&RunResult],
         values: &[(u64, RunValues<&'static str>)],
     ) -> Aggregate {
@@ -153,7 +154,7 @@ fn paired(baseline: &str, protocols: &[ProtocolValues<'_>]) -> Vec<Paired<&'stat
         return Vec::new();
     };
     let own = protocols.iter().filter(|(name, _)| *name != baseline);
-    own.filter_map(|(name, own)| Paired::of((name, own), (baseline, others))).collect()
+    own.filter_map(|(name, own)| Paired::of(name, own, baseline, others)).collect()
 }
 
 /// Why there are no differences from the protocol that the user named.
@@ -192,7 +193,8 @@ fn seeds_agree(runs: &[RunResult]) -> bool {
 fn notes(
     scenario: &Scenario,
     same: bool,
-    (aggregate, runs): (&[Aggregate], &[RunResult]),
+    aggregate: &[Aggregate],
+    runs: &[RunResult],
     missing: &[Missing],
 ) -> Vec<String> {
     let mut notes = scenario.notes();
@@ -291,9 +293,12 @@ fn of_runs(name: &str, runs: &[&RunResult]) -> Vec<String> {
         }
     }
     let all = runs.len();
-    let told = notes.into_iter().map(|(note, count)| match count == all {
-        true => format!("{name}: {note}"),
-        false => format!("{name}: {note} ({count} of {all} runs)"),
+    let told = notes.into_iter().map(|(note, count)| {
+        if count == all {
+            format!("{name}: {note}")
+        } else {
+            format!("{name}: {note} ({count} of {all} runs)")
+        }
     });
     told.collect()
 }

@@ -52,7 +52,8 @@ impl SweepPlan<'_> {
     pub fn admit(
         &self,
         wanted: usize,
-        (threads, series): (usize, bool),
+        threads: usize,
+        series: bool,
         available_bytes: Option<u64>,
     ) -> Result<Admission, NotEnoughMemory> {
         let seed = self.seeds.first().copied().unwrap_or(1);
@@ -64,8 +65,8 @@ impl SweepPlan<'_> {
 }
 
 /// Run every protocol with every seed, each pair once: seed by seed, so that protocols can be
-/// compared whenever it stops. A run that fails stops those that have not begun; cancelling stops
-/// all.
+/// compared whenever it stops. A run that fails stops those that have not begun, but one that
+/// panics does not; cancelling stops all.
 ///
 /// What is left of a sweep that was cancelled has the same seeds under each protocol. Of one that
 /// did not finish a seed under all of them it has one seed, under those that finished it.
@@ -163,7 +164,7 @@ fn work(plan: &SweepPlan<'_>, keys: &[RunKey], state: &SweepState<'_>, options: 
                 state.finished.fetch_add(1, Ordering::Relaxed);
                 state.tell(run, 1.0);
             }
-            Err(RunError::Cancelled) => {}
+            Err(RunError::Cancelled | RunError::Panicked { .. }) => {}
             Err(_) => state.failed.store(true, Ordering::Relaxed),
         }
         let first = state.results[run].set(result).is_ok();
@@ -217,9 +218,8 @@ fn keep_alike(sweep: &mut Sweep, protocols: &[String]) {
     sweep.runs.iter().for_each(|run| *counts.entry(run.seed).or_default() += 1);
     let most = counts.values().copied().max().unwrap_or(0);
     let best = sweep.runs.iter().map(|run| run.seed).find(|seed| counts[seed] == most);
-    let is_kept = |run: &RunResult| match most == protocols.len() {
-        true => counts[&run.seed] == most,
-        false => Some(run.seed) == best,
+    let is_kept = |run: &RunResult| {
+        if most == protocols.len() { counts[&run.seed] == most } else { Some(run.seed) == best }
     };
     let (kept, left): (Vec<_>, Vec<_>) =
         std::mem::take(&mut sweep.runs).into_iter().partition(is_kept);

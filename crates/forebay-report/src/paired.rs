@@ -34,9 +34,9 @@ pub(super) fn section(
         .collect();
     let mut columns = Vec::new();
     for (own, other) in pairs(results, baseline)? {
-        let named =
-            |place: usize| (results.aggregate[place].protocol.as_str(), values[place].as_slice());
-        if let Some(mut paired) = Paired::of(named(own), named(other)) {
+        let name = |place: usize| results.aggregate[place].protocol.as_str();
+        let paired = Paired::of(name(own), &values[own], name(other), &values[other]);
+        if let Some(mut paired) = paired {
             let alone = |place: usize| {
                 let of = &results.aggregate[place].means.metrics;
                 of.values().all(|interval| interval.ci95.is_none())

@@ -30,6 +30,22 @@ pub enum RunError {
     /// how to see it again.
     #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
     Unbalanced(Unbalanced, String),
+    /// It panicked. Other runs of a sweep go on.
+    #[error(
+        "the run panicked: {message}. This is a bug of Forebay {v}, or of a scheme that was \
+         registered. See it again with: {again}",
+        v = VERSION
+    )]
+    Panicked {
+        /// The protocol.
+        protocol: String,
+        /// The seed.
+        seed: u64,
+        /// The message of the panic.
+        message: String,
+        /// A command that shows it again.
+        again: String,
+    },
 }
 
 impl RunError {

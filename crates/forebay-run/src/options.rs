@@ -7,6 +7,7 @@ use forebay_base::{Span, Time};
 use forebay_net::NetSpec;
 use forebay_reference::Known;
 use forebay_sim::{Simulation, Unbalanced};
+use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 /// How to run, as opposed to what. The default runs quietly and keeps nothing but the result.
@@ -53,15 +54,29 @@ impl RunOptions<'_> {
         self.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
     }
 
-    /// The error for packets that are missing, with the command that shows it again.
+    /// The error for packets that are missing.
     pub(crate) fn unbalanced(&self, error: Unbalanced, protocol: &str, seed: u64) -> RunError {
+        RunError::Unbalanced(error, self.again(protocol, seed))
+    }
+
+    /// The error for a panic, given what it was called with.
+    pub(crate) fn panicked(&self, panic: &dyn Any, protocol: &str, seed: u64) -> RunError {
+        let text = panic.downcast_ref::<&str>().copied();
+        let text = text.or_else(|| panic.downcast_ref::<String>().map(String::as_str));
+        RunError::Panicked {
+            protocol: protocol.to_string(),
+            seed,
+            message: text.unwrap_or("without a message").to_string(),
+            again: self.again(protocol, seed),
+        }
+    }
+
+    /// The command that runs it again.
+    fn again(&self, protocol: &str, seed: u64) -> String {
         let name = self.name;
         let bytes = if self.bytes { " --bytes" } else { "" };
         let general = if self.general { " --general" } else { "" };
-        let again = format!(
-            "forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}{general}"
-        );
-        RunError::Unbalanced(error, again)
+        format!("forebay run {name} --protocol {protocol} --seeds {seed}..{seed}{bytes}{general}")
     }
 }
 

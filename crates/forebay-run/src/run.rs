@@ -15,12 +15,24 @@ use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
 use forebay_scenario::{LinkNames, Scenario, count_per_flow};
 use forebay_sim::{Options, Simulation, Unbalanced};
 use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
 /// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see
-/// it again.
+/// it again. [`RunError::Panicked`] if something in it panics and the program unwinds; what
+/// `options` refer to must then still be usable.
 pub fn run_one(
+    scenario: &Scenario,
+    protocol: &str,
+    seed: u64,
+    options: &RunOptions<'_>,
+) -> Result<RunResult, RunError> {
+    let run = AssertUnwindSafe(|| build_and_run(scenario, protocol, seed, options));
+    catch_unwind(run).unwrap_or_else(|panic| Err(options.panicked(&*panic, protocol, seed)))
+}
+
+fn build_and_run(
     scenario: &Scenario,
     protocol: &str,
     seed: u64,

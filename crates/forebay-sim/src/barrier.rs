@@ -9,6 +9,9 @@ const SPINS: u32 = 1 << 9;
 /// Yields before the thread sleeps.
 const YIELDS: u32 = 1 << 4;
 
+/// The panic of a thread that waited for one that has panicked.
+pub(crate) struct OtherPanicked;
+
 /// A reusable barrier for `parties` threads. A thread spins, then yields, then sleeps, since cores
 /// are shared.
 pub(crate) struct Barrier {
@@ -30,7 +33,7 @@ impl Barrier {
     }
 
     /// Wait until all parties have called this. Their earlier writes are visible afterwards. Panics
-    /// if one of them has panicked.
+    /// with [`OtherPanicked`] if one of them has panicked.
     pub fn wait(&self) {
         let turn = self.passed.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
@@ -40,7 +43,10 @@ impl Barrier {
         } else {
             self.wait_for_others(turn);
         }
-        assert!(!self.broken.load(Ordering::Acquire), "another thread of this run has panicked");
+        if self.broken.load(Ordering::Acquire) {
+            // The first panic has been shown; this one only ends the thread.
+            std::panic::resume_unwind(Box::new(OtherPanicked));
+        }
     }
 
     fn wait_for_others(&self, turn: usize) {

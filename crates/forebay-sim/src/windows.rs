@@ -12,10 +12,13 @@
 //! ([`Assignment`]), because load moves in the network.
 
 use crate::assignment::Assignment;
-use crate::barrier::Barrier;
+use crate::barrier::{Barrier, OtherPanicked};
 use crate::part::Part;
 use forebay_base::{Span, Time};
 use forebay_net::Mail;
+use std::any::Any;
+use std::iter;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -182,26 +185,39 @@ impl Meeting {
         effort: &mut Effort,
     ) -> Option<Time> {
         let parts: Vec<Mutex<&mut Part>> = parts.iter_mut().map(Mutex::new).collect();
-        let (end, own, others) = std::thread::scope(|scope| {
+        let attended: Vec<_> = std::thread::scope(|scope| {
             let attend = |me| Attendant::new(self, &parts, rules, me).attend(limit);
             let spawn = |me| scope.spawn(move || attend(me));
             let threads: Vec<_> = (1..self.threads).map(spawn).collect();
-            let (end, own) = attend(0);
-            let others = threads.into_iter().map(|thread| match thread.join() {
-                Ok((_, effort)) => effort,
-                Err(panic) => std::panic::resume_unwind(panic),
-            });
-            (end, own, others.collect::<Vec<_>>())
+            let own = catch_unwind(AssertUnwindSafe(|| attend(0)));
+            iter::once(own).chain(threads.into_iter().map(|thread| thread.join())).collect()
         });
+        let mut attended = first_panic_or_all(attended).into_iter();
+        let (end, own) = attended.next().expect("this thread attends");
         effort.windows += own.windows;
         effort.critical_path += own.critical_path;
         effort.add(&own);
-        for other in others {
+        for (_, other) in attended {
             effort.add(&other);
             effort.elsewhere += other.total;
         }
         end
     }
+}
+
+/// What all threads gave. Panics with the panic that was the first, if there was one.
+fn first_panic_or_all<T>(attended: Vec<std::thread::Result<T>>) -> Vec<T> {
+    let (mut all, mut first) = (Vec::new(), None::<Box<dyn Any + Send>>);
+    for outcome in attended {
+        match outcome {
+            Ok(outcome) => all.push(outcome),
+            Err(panic) if first.as_ref().is_none_or(|first| first.is::<OtherPanicked>()) => {
+                first = Some(panic);
+            }
+            Err(_) => {}
+        }
+    }
+    first.map_or(all, |panic| resume_unwind(panic))
 }
 
 /// One thread at the meeting.

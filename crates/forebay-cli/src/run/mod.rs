@@ -101,7 +101,7 @@ fn admit(
     let (wanted, threads) = (args.jobs.unwrap_or_else(side_by_side), threads(args));
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
-    let admission = plan.admit(wanted, (threads, args.out.is_some()), available_bytes);
+    let admission = plan.admit(wanted, threads, args.out.is_some(), available_bytes);
     admission.map_err(|error| refused(args, error))
 }
 
@@ -330,6 +330,43 @@ fn missing(missing: &[Missing], wanted: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use clap::Parser;
+    use forebay_base::Time;
+    use forebay_cc::{Ack, Congestion, Controller, Limits, Timeout};
+    use forebay_lab::scenario::{NoParams, Registration};
+
+    #[derive(Parser)]
+    struct CommandLine {
+        #[command(flatten)]
+        args: RunArgs,
+    }
+
+    struct Fragile;
+
+    impl Controller for Fragile {
+        fn limits(&self) -> Limits {
+            Limits::window(50_000)
+        }
+        fn on_ack(&mut self, _now: Time, _ack: &Ack<'_>) {
+            panic!("on purpose");
+        }
+        fn on_congestion(&mut self, _now: Time, _event: &Congestion) {}
+        fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {}
+    }
+
+    #[test]
+    fn a_scheme_that_panics_fails_the_command_and_the_others_are_shown() {
+        let fragile = Registration::new("fragile", |_: &NoParams, _| Fragile);
+        fragile.register().expect("a new name");
+        let line = ["run", "dumbbell", "--protocol", "fragile,cubic", "--seeds", "1..1"];
+        let CommandLine { args } = CommandLine::parse_from(line);
+        let mut out = Vec::new();
+        let failure = run(args, &mut out, Paint::none()).expect_err("a run panics");
+        let Failure::Run(text) = failure else { panic!("{failure:?}") };
+        assert!(text.starts_with("fragile with seed 1: the run panicked: on purpose. "), "{text}");
+        let shown = String::from_utf8(out).expect("text");
+        assert!(shown.contains("CUBIC") && shown.contains("missing: fragile seed 1"), "{shown}");
+    }
 
     #[test]
     fn missing_seeds_are_told_in_ranges() {

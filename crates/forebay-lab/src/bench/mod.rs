@@ -205,9 +205,10 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
     }
     let mut report = BenchReport { peers: PEERS, ..BenchReport::default() };
     for bench in BENCHES {
-        let wanted = match options.only.is_empty() {
-            true => matches!(bench.work, Work::Scenario(..)),
-            false => options.only.iter().any(|only| only == bench.name),
+        let wanted = if options.only.is_empty() {
+            matches!(bench.work, Work::Scenario(..))
+        } else {
+            options.only.iter().any(|only| only == bench.name)
         };
         if !wanted {
             continue;
@@ -219,7 +220,7 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
             Work::Scale(flows) => report.rows.push(measure_scale(bench.name, flows, options)?),
             Work::Scenario(scenario, protocol) => match load(scenario, options)? {
                 Ok(scenario) => {
-                    report.rows.push(measure(bench.name, (&scenario, protocol), options)?);
+                    report.rows.push(measure(bench.name, &scenario, protocol, options)?);
                 }
                 Err(why) => report.skipped.push(Skipped { name: bench.name.to_string(), why }),
             },
@@ -254,7 +255,8 @@ fn data_from_environment() -> Option<PathBuf> {
 /// Repeat the scenario, and then without its hash.
 fn measure(
     name: &str,
-    work: (&Scenario, &str),
+    scenario: &Scenario,
+    protocol: &str,
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     let run_options = RunOptions {
@@ -265,10 +267,10 @@ fn measure(
         ..RunOptions::default()
     };
     memory::reset_peak();
-    let hashed = repeat(work, &run_options, options.min_cpu_s)?;
+    let hashed = repeat(scenario, protocol, &run_options, options.min_cpu_s)?;
     let peak_mib = memory::peak_mib();
     let bare_options = RunOptions { without_hash: true, ..run_options };
-    let bare = repeat(work, &bare_options, options.min_cpu_s)?;
+    let bare = repeat(scenario, protocol, &bare_options, options.min_cpu_s)?;
     let Repeated { first, parallel, cpu_s, best_cpu_s, wall_s, best_wall_s, repetitions } = hashed;
     let counts = |run: &RunResult| (run.packet_hops, run.events, run.completed);
     assert_eq!(counts(&bare.first), counts(&first), "{name} without its hash");
@@ -317,7 +319,8 @@ struct Repeated {
 
 /// Repeat the scenario until it has used enough CPU time.
 fn repeat(
-    (scenario, protocol): (&Scenario, &str),
+    scenario: &Scenario,
+    protocol: &str,
     run_options: &RunOptions<'_>,
     min_cpu_s: f64,
 ) -> Result<Repeated, RunError> {
@@ -356,11 +359,11 @@ fn measure_scale(
     flows: usize,
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
-    let row = run_scale(name, (flows, false), options)?;
+    let row = run_scale(name, flows, false, options)?;
     if flows > MOST_FLOWS_TWICE {
         return Ok(row);
     }
-    let bare = run_scale(name, (flows, true), options)?;
+    let bare = run_scale(name, flows, true, options)?;
     let counts = |row: &BenchRow| (row.packet_hops, row.events, row.delivered_bytes);
     assert_eq!(counts(&bare), counts(&row), "{name} without its hash");
     let BenchRow { cpu_s, ns_per_hop, best_ns_per_hop, repetitions, .. } = bare;
@@ -371,7 +374,8 @@ fn measure_scale(
 /// One run over the generated map.
 fn run_scale(
     name: &'static str,
-    (flows, without_hash): (usize, bool),
+    flows: usize,
+    without_hash: bool,
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     memory::reset_peak();

@@ -98,16 +98,16 @@ fn map(spec: &mut NetSpec, rng: &mut Rng) {
     for (a, b) in pairs {
         let rate = Rate::clamped(10_000_000_000 * degree[a].min(degree[b]));
         let delay = Span::from_micros(1_000 + rng.below(9_000));
-        join(spec, (a, b), rate, delay);
+        join(spec, a, b, rate, delay);
     }
     for host in 0..SCALE_HOSTS {
         let at = SCALE_ROUTERS - SCALE_HOSTS + host;
-        join(spec, (SCALE_ROUTERS + host, at), Rate::mbps(1_000), Span::from_micros(500));
+        join(spec, SCALE_ROUTERS + host, at, Rate::mbps(1_000), Span::from_micros(500));
     }
 }
 
 /// A link in both directions, with a queue of 10 ms.
-fn join(spec: &mut NetSpec, (a, b): (usize, usize), rate: Rate, delay: Span) {
+fn join(spec: &mut NetSpec, a: usize, b: usize, rate: Rate, delay: Span) {
     for (from, to) in [(a, b), (b, a)] {
         spec.links.push(LinkSpec {
             from: NodeId(from as u32),

@@ -50,7 +50,8 @@ impl CaptureFile {
     pub fn create(
         path: &Path,
         spec: &NetSpec,
-        (limit, filter): (CaptureLimit, CaptureFilter<'_>),
+        limit: CaptureLimit,
+        filter: CaptureFilter<'_>,
     ) -> Result<CaptureFile, StoreError> {
         let file = File::create(path).map_err(StoreError::io("create", path))?;
         let file = BufWriter::with_capacity(1 << 16, file);

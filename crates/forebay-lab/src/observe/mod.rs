@@ -112,6 +112,13 @@ fn locked(writer: &EventWriter) -> io::Result<MutexGuard<'_, dyn Write + Send + 
     writer.lock().map_err(|_| io::Error::other("a writer panicked"))
 }
 
+/// A capture that is wanted, and where.
+pub(crate) struct WantedCapture<'a> {
+    pub path: PathBuf,
+    pub limit: CaptureLimit,
+    pub filter: CaptureFilter<'a>,
+}
+
 /// The observers of a run: shared between the run, which opens and ends it, and the simulation,
 /// which feeds it.
 pub(crate) struct RunObserver(Option<Arc<Shared>>);
@@ -129,13 +136,15 @@ struct Sinks {
 }
 
 impl RunObserver {
-    /// A capture at a path, if one is wanted, and lines of packet events.
+    /// A capture, if one is wanted, and lines of packet events.
     pub fn open(
         spec: &NetSpec,
-        capture: Option<(PathBuf, (CaptureLimit, CaptureFilter<'_>))>,
+        capture: Option<WantedCapture<'_>>,
         lines: Option<(EventFilter, &EventWriter)>,
     ) -> Result<RunObserver, RunError> {
-        let capture = capture.map(|(path, what)| CaptureFile::create(&path, spec, what));
+        let capture = capture.map(|WantedCapture { path, limit, filter }| {
+            CaptureFile::create(&path, spec, limit, filter)
+        });
         let capture = capture.transpose()?;
         let lines = lines.map(|(filter, writer)| Lines {
             lines: EventLines::new(filter, spec),

@@ -360,7 +360,8 @@ impl Job<'_> {
         let flows = all(self.measures().any(|measure| measure.needs().flows));
         let arrived = all(self.measures().any(|measure| measure.needs().arrived));
         Recording::new(
-            (flows, arrived),
+            flows,
+            arrived,
             classes.collect(),
             links,
             (0..links).filter(watched).collect(),

@@ -288,9 +288,10 @@ impl Measure {
         self.of_class().map_or(Ok(()), |class| {
             let classes: BTreeSet<&str> =
                 scenario.protocol_names().iter().flat_map(|p| scenario.classes(p)).collect();
-            match classes.contains(class) {
-                true => Ok(()),
-                false => Err(format!("no flow has the class `{class}`")),
+            if classes.contains(class) {
+                Ok(())
+            } else {
+                Err(format!("no flow has the class `{class}`"))
             }
         })?;
         let links = LinkNames::new(scenario);
@@ -439,8 +440,9 @@ fn names(
 
 fn named<'a>(what: &str, name: &str, known: impl Iterator<Item = &'a str>) -> Result<(), String> {
     let known: Vec<&str> = known.collect();
-    match known.contains(&name) {
-        true => Ok(()),
-        false => Err(format!("there is no {what} `{name}`; one of: {}", known.join(", "))),
+    if known.contains(&name) {
+        Ok(())
+    } else {
+        Err(format!("there is no {what} `{name}`; one of: {}", known.join(", ")))
     }
 }

@@ -83,7 +83,8 @@ impl Recording {
     /// Nothing yet, of a run with so many flows to look at, so many whose arrivals count, and so
     /// many directed links.
     pub fn new(
-        (flows, arrived): (usize, usize),
+        flows: usize,
+        arrived: usize,
         classes: Vec<(String, Vec<FlowId>)>,
         links: usize,
         watched: Vec<usize>,
@@ -228,7 +229,7 @@ impl Recording {
     pub fn of(watched: Vec<usize>, samples: Vec<Sample>) -> Recording {
         let flows = samples.first().map_or(0, |sample| sample.sent_bytes.len());
         let classes = vec![("c".to_string(), vec![FlowId(0), FlowId(1)])];
-        Recording { samples, ..Recording::new((flows, flows), classes, 0, watched) }
+        Recording { samples, ..Recording::new(flows, flows, classes, 0, watched) }
     }
 
     /// Of flows with these lives.
@@ -244,7 +245,7 @@ mod tests {
 
     #[test]
     fn a_slow_start_ends_with_a_threshold() {
-        let mut recording = Recording::new((1, 0), Vec::new(), 0, Vec::new());
+        let mut recording = Recording::new(1, 0, Vec::new(), 0, Vec::new());
         let looks = [(10, None), (80, None), (124, Some(62)), (500, Some(62))];
         for (cwnd, ssthresh) in &looks[..2] {
             recording.slow_starts[0].take(*cwnd, *ssthresh);

@@ -56,9 +56,10 @@ impl<'de> Deserialize<'de> for Published {
                 f.write_str("a number, or [least, median, most] in ascending order")
             }
             fn visit_f64<E: de::Error>(self, value: f64) -> Result<Published, E> {
-                match value.is_finite() {
-                    true => Ok(Published { value, range: None }),
-                    false => Err(E::invalid_value(de::Unexpected::Float(value), &self)),
+                if value.is_finite() {
+                    Ok(Published { value, range: None })
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(value), &self))
                 }
             }
             fn visit_i64<E: de::Error>(self, value: i64) -> Result<Published, E> {
@@ -140,9 +141,10 @@ impl<'de> Deserialize<'de> for Tolerance {
                 share.or(factor).ok_or_else(|| E::invalid_value(de::Unexpected::Str(text), &self))
             }
             fn visit_f64<E: de::Error>(self, by: f64) -> Result<Tolerance, E> {
-                match by.is_finite() && by >= 0.0 {
-                    true => Ok(Tolerance::Absolute(by)),
-                    false => Err(E::invalid_value(de::Unexpected::Float(by), &self)),
+                if by.is_finite() && by >= 0.0 {
+                    Ok(Tolerance::Absolute(by))
+                } else {
+                    Err(E::invalid_value(de::Unexpected::Float(by), &self))
                 }
             }
             fn visit_i64<E: de::Error>(self, by: i64) -> Result<Tolerance, E> {

@@ -189,9 +189,10 @@ pub(super) fn clear(target: &Path) -> Result<(), StoreError> {
 /// Remove a folder, unless it holds what Forebay does not write.
 fn remove(folder: &Path, ours: impl Fn(&str) -> bool) -> Result<(), StoreError> {
     let plain = |name: &String| ours(name) && folder.join(name).is_file();
-    match entries(folder)?.iter().all(plain) {
-        true => fs::remove_dir_all(folder).map_err(StoreError::io("remove", folder)),
-        false => Ok(()),
+    if entries(folder)?.iter().all(plain) {
+        fs::remove_dir_all(folder).map_err(StoreError::io("remove", folder))
+    } else {
+        Ok(())
     }
 }
 

@@ -123,9 +123,10 @@ impl Store {
     fn name_single_capture(&self, captures: &[String]) -> Result<(), StoreError> {
         let [only] = captures else { return Ok(()) };
         let (from, to) = (self.place.file(only), self.place.file("packets.pcapng"));
-        match from.exists() {
-            true => std::fs::rename(&from, &to).map_err(StoreError::io("rename", &from)),
-            false => Ok(()),
+        if from.exists() {
+            std::fs::rename(&from, &to).map_err(StoreError::io("rename", &from))
+        } else {
+            Ok(())
         }
     }
 

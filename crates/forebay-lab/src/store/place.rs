@@ -140,9 +140,10 @@ impl Drop for Place {
 /// The folder that a symbolic link stands for; any other path as it is.
 fn followed(target: &Path) -> Result<PathBuf, StoreError> {
     let is_link = fs::symlink_metadata(target).is_ok_and(|found| found.is_symlink());
-    match is_link && target.is_dir() {
-        true => fs::canonicalize(target).map_err(StoreError::io("read", target)),
-        false => Ok(target.to_path_buf()),
+    if is_link && target.is_dir() {
+        fs::canonicalize(target).map_err(StoreError::io("read", target))
+    } else {
+        Ok(target.to_path_buf())
     }
 }
 

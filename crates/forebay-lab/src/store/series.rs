@@ -285,7 +285,7 @@ impl SeriesWriter {
         let entity = port.entity.get_or_insert_with(name).clone();
         let first = view.is_some() && !std::mem::replace(&mut port.pooled, view.is_some());
         let (queued, rate) = (port.queued, link.rate());
-        self.sample_wire((now, &entity), id, transmitted_bytes, rate);
+        self.sample_wire(now, &entity, id, transmitted_bytes, rate);
         if queued {
             self.rows.push(now, &entity, Series::Queue, queue_bytes as f64);
         }
@@ -294,13 +294,14 @@ impl SeriesWriter {
             self.rows.push_numbered(now, &entity, number, value);
         }
         if let Some(view) = view {
-            self.sample_interface((now, &entity), &view, first);
+            self.sample_interface(now, &entity, &view, first);
         }
     }
 
     fn sample_wire(
         &mut self,
-        (now, entity): (Time, &ByteArray),
+        now: Time,
+        entity: &ByteArray,
         id: LinkId,
         transmitted_bytes: u64,
         rate: Rate,
@@ -331,7 +332,8 @@ impl SeriesWriter {
 
     fn sample_interface(
         &mut self,
-        (now, entity): (Time, &ByteArray),
+        now: Time,
+        entity: &ByteArray,
         view: &InterfaceView<'_>,
         first: bool,
     ) {

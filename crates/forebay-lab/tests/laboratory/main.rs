@@ -12,6 +12,7 @@ mod hops;
 mod kernel;
 mod network;
 mod observed;
+mod panics;
 mod pcapng;
 mod pooling;
 mod published;

@@ -145,7 +145,7 @@ fn keys<'a, Name: Ord + Borrow<str>>(means: &[&'a Means<Name>], shown: Shown) ->
     let traced = means.iter().any(|of| !of.trace_utilisation.is_empty());
     for metric in METRICS.iter().filter(|metric| metric.in_table) {
         let values: Vec<_> = means.iter().map(|of| of.metrics.get(metric.name).copied()).collect();
-        if says_nothing(metric, &values, (shown, traced)) {
+        if says_nothing(metric, &values, shown, traced) {
             continue;
         }
         keys.push(Key::of(metric, metric.label.to_string(), Place::Metric(metric.name)));
@@ -193,7 +193,8 @@ pub fn typical_sizes(rows: &[Row]) -> Vec<f64> {
 fn says_nothing(
     metric: &MetricDoc,
     values: &[Option<Interval>],
-    (shown, traced): (Shown, bool),
+    shown: Shown,
+    traced: bool,
 ) -> bool {
     match metric.hidden {
         Hidden::No => false,

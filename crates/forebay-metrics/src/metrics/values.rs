@@ -201,8 +201,10 @@ impl<Name: Ord + Clone + AsRef<str> + From<&'static str>> Paired<Name> {
     /// differences (Student 1908, doi:10.2307/2331554), as [`interval_within`] has it for what may
     /// have either sign.
     pub fn of(
-        (protocol, own): (&str, Runs<'_, Name>),
-        (baseline, others): (&str, Runs<'_, Name>),
+        protocol: &str,
+        own: Runs<'_, Name>,
+        baseline: &str,
+        others: Runs<'_, Name>,
     ) -> Option<Paired<Name>> {
         let pair = |(seed, own): &(u64, RunValues<Name>)| {
             let (_, other) = others.iter().find(|(other, _)| other == seed)?;
@@ -240,7 +242,7 @@ mod tests {
         // In another order: pairs are found by seed.
         let (one, mut two) = (runs(one), runs(two));
         two.reverse();
-        let paired = Paired::of(("two", &two), ("one", &one)).unwrap();
+        let paired = Paired::of("two", &two, "one", &one).unwrap();
         let found = paired.means.metrics["afct_s"];
         let [low, high] = found.ci95.unwrap();
         let close = |a: f64, b: f64| assert!((a - b).abs() < 1e-5, "{a} is not {b}");
@@ -256,7 +258,7 @@ mod tests {
         let own = [(1, run(Some(3.0), 0.5, 4)), (2, run(None, 0.7, 0)), (4, run(None, 0.1, 9))];
         let others =
             [(2, run(Some(1.0), 0.6, 1)), (1, run(Some(2.5), 0.4, 0)), (3, run(None, 0.9, 0))];
-        let paired = Paired::of(("x", &own), ("y", &others)).unwrap();
+        let paired = Paired::of("x", &own, "y", &others).unwrap();
         assert_eq!((paired.seeds.as_slice(), paired.runs.len()), (&[1, 2][..], 2));
         let afct = paired.means.metrics["afct_s"];
         assert_eq!((afct.mean, afct.ci95, afct.n), (0.5, None, 1));
@@ -265,7 +267,7 @@ mod tests {
         assert_eq!((full.mean, full.n), (1.5, 2));
         let jain = paired.means.metrics["jain_goodput"];
         assert!((jain.mean - 0.1).abs() < 1e-12);
-        assert!(Paired::of(("x", &own[2..]), ("y", &others)).is_none());
+        assert!(Paired::of("x", &own[2..], "y", &others).is_none());
     }
 
     #[test]

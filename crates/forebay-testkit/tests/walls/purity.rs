@@ -91,6 +91,28 @@ fn pure_crates_hold_no_global_thread_or_clock() {
     assert_none(pure.flat_map(|f| impure_words(&f.path, &f.text)).collect());
 }
 
+/// What one run must not reach for: it runs in a web page, too.
+const OUTSIDE_OF_A_RUN: [&str; 6] = ["File", "Instant", "SystemTime", "fs", "parquet", "thread"];
+
+fn reaches_outside(path: &str, text: &str) -> Vec<String> {
+    let blanked = product(path, text);
+    let found = words(&blanked).into_iter().filter(|w| OUTSIDE_OF_A_RUN.contains(&w.text));
+    found.map(|w| format!("{path}:{}: `{}` in forebay-run", w.line, w.text)).collect()
+}
+
+#[test]
+fn a_run_knows_no_file_and_no_clock() {
+    let files = rust_files();
+    let run: Vec<_> =
+        files.iter().filter(|file| file.path.starts_with("crates/forebay-run/src/")).collect();
+    assert!(!run.is_empty());
+    assert_none(run.iter().flat_map(|file| reaches_outside(&file.path, &file.text)).collect());
+    let seen = |text| reaches_outside("crates/forebay-run/src/x.rs", text).len();
+    assert_eq!(seen("use std::fs::File;"), 2);
+    assert_eq!(seen("fn f() -> Instant { Instant::now() } // File"), 2);
+    assert_eq!(seen("struct Files { files: u8 }"), 0);
+}
+
 #[test]
 fn unsafe_stands_only_where_it_is_allowed() {
     let files = rust_files();
