@@ -23,7 +23,7 @@ mod reassembly;
 mod spec;
 mod workload;
 
-pub use build::Network;
+pub use build::{HostBuilder, Network};
 pub use channel::{
     AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
     DeliveryTrace, DeliveryTraceBuilder, RadioLink, TokenBucket, TraceChannel, TraceError,

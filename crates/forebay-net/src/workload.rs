@@ -5,7 +5,9 @@ use crate::followers::Followers;
 use crate::spec::{FlowSpec, NetSpec, TransportSpec};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Addr, Endpoint, FlowId, IpVersion, PortId, Rng, Span, Stream, Time};
+use forebay_base::{
+    Addr, Endpoint, FlowId, IpVersion, Packet, PortId, Rng, Span, Stream, TcpFlags, Time,
+};
 use forebay_cc::{AnyFeedback, Init};
 use forebay_transport::{Connection, PathSetup, Role, Setup};
 
@@ -13,6 +15,9 @@ use forebay_transport::{Connection, PathSetup, Role, Setup};
 pub const FIRST_PORT: u16 = 1024;
 /// Sockets per address. A host with more sockets has more addresses.
 pub const PORTS_PER_ADDRESS: u32 = (u16::MAX - FIRST_PORT) as u32 + 1;
+
+/// The peer of a socket that listens: whoever comes first.
+pub(crate) const ANY_PEER: Endpoint = Endpoint { addr: Addr(u32::MAX), port: 0 };
 
 /// Both ends of one path of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -37,7 +42,7 @@ pub struct Workload {
 }
 
 impl Workload {
-    /// The workload of a spec whose addresses were given out by [`crate::Plan`].
+    /// The workload of a spec whose addresses were given out.
     pub(crate) fn new(
         spec: &NetSpec,
         seed: u64,
@@ -95,8 +100,24 @@ impl Workload {
     pub(crate) fn first_isn(&self, flow: FlowId, role: Role) -> u32 {
         Rng::new(self.seed, Stream::Isn, side_of(flow, role)).next_u64() as u32
     }
+    /// Make the server of a flow for its first packet. None if that cannot be its first.
+    #[cold]
+    pub(crate) fn accept(&self, flow: FlowId, packet: &Packet) -> Option<Connection> {
+        if self.paths(flow)[0].src.0 != ANY_PEER {
+            return Some(self.connection(flow, Role::Server));
+        }
+        let flags = packet.tcp_fields()?.flags;
+        let opens =
+            flags.has(TcpFlags::SYN) && !flags.has(TcpFlags(TcpFlags::ACK.0 | TcpFlags::RST.0));
+        let peer = Endpoint { addr: packet.src(), port: packet.ports()?.0 };
+        opens.then(|| self.connection_with(flow, Role::Server, Some(peer)))
+    }
     /// Make one end of a flow.
     pub fn connection(&self, flow: FlowId, role: Role) -> Connection {
+        self.connection_with(flow, role, None)
+    }
+    /// The same with another peer than the plan says.
+    fn connection_with(&self, flow: FlowId, role: Role, peer: Option<Endpoint>) -> Connection {
         let spec = &self.flows[flow.index()];
         let transport = &self.transports[spec.transport];
         let config = &transport.config;
@@ -117,7 +138,7 @@ impl Workload {
             };
             PathSetup {
                 local: here.0,
-                remote: there.0,
+                remote: peer.unwrap_or(there.0),
                 port: here.1,
                 isn: isn.next_u64() as u32,
                 controller: (transport.controller)(init),

@@ -8,6 +8,7 @@
 #![allow(clippy::disallowed_methods, reason = "a driver owns the clock")]
 
 mod side;
+mod streams;
 
 use crate::tap::Tap;
 use forebay_base::{FlowId, NodeId, Span, Time};
@@ -16,6 +17,7 @@ use forebay_sim::Conservation;
 use forebay_transport::{Connection, Role};
 use side::Side;
 use std::net::UdpSocket;
+use std::sync::Arc;
 use std::thread::sleep;
 use std::time::{Duration, Instant};
 
@@ -51,6 +53,16 @@ impl Realtime {
             Side::new(spec, seed, is_right, other, tap.cloned())?,
         ];
         Ok(Realtime { sides, start: Instant::now(), late: (0, Span::ZERO, Span::ZERO) })
+    }
+
+    /// Clients send these bytes, by flow; each flow as many as its spec says.
+    pub fn carry(&mut self, sent: Vec<Vec<u8>>) {
+        let sent = Arc::new(sent);
+        self.sides.iter_mut().for_each(|side| side.carry(Arc::clone(&sent)));
+    }
+    /// Bytes that the server of a flow has received in order.
+    pub fn received(&self, flow: FlowId) -> Option<&[u8]> {
+        self.sides.iter().find_map(|side| side.received(flow))
     }
 
     /// Run until every flow has ended at both ends, or for `limit`. True if every flow has.

@@ -4,12 +4,14 @@
 mod addresses;
 mod check;
 mod flows;
+mod host;
 mod links;
 mod nodes;
 mod routes;
 mod walk;
 
 pub(crate) use addresses::V4_ADDRESSES;
+pub use host::HostBuilder;
 
 use crate::link::{AnyLink, FifoLink};
 use crate::look_ahead::{Guards, LookAheadPlan, Ways};

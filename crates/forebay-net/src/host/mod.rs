@@ -6,6 +6,9 @@
 //!   the next socket would do is note that its window is full, the question is put off (`defer`).
 //! * Time passes: [`Host::open`] and [`Host::on_timeout`].
 //!
+//! A [`NetSpec`](crate::NetSpec) makes hosts with a network around them, and
+//! [`HostBuilder`](crate::HostBuilder) a host that its caller drives by itself.
+//!
 //! A host with one socket and one interface has a fast path beside these (`single`).
 
 mod defer;
@@ -109,11 +112,12 @@ impl Host {
         self.reassembly.held_packets()
     }
 
-    /// The client of `socket` opens its connection.
+    /// The client of `socket` opens its connection, if it has not. Of a server nothing happens.
     pub fn open(&mut self, socket: SocketId, cx: &mut HostContext<'_>) {
         self.pass_time(cx.now);
-        self.sockets[socket.index()].open(cx.now, cx.workload);
-        self.mark_all_ready(socket);
+        if self.sockets[socket.index()].open(cx.now, cx.workload) {
+            self.mark_all_ready(socket);
+        }
     }
     /// The time of [`Socket::next_timeout`] has come.
     pub fn on_timeout(&mut self, socket: SocketId, cx: &mut HostContext<'_>) {

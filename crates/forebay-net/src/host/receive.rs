@@ -112,7 +112,7 @@ impl Host {
         let entry = self.interfaces[i].entries[e];
         let socket = &mut self.sockets[entry.socket.index()];
         let (path, transport) = (entry.path as usize, socket.transport);
-        let connection = socket.connection_for_packet(cx.workload)?;
+        let connection = socket.connection_for_packet(cx.workload, packet)?;
         let refused = if pieces == 1 {
             if connection.wants_pieces() {
                 connection.on_piece(cx.now, path, &view_of_whole(packet, cx.arena));

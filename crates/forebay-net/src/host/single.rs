@@ -69,7 +69,7 @@ impl Host {
         }
         let socket = self.sockets.first_mut()?;
         let transport = socket.transport;
-        let connection = socket.connection_for_packet(cx.workload)?;
+        let connection = socket.connection_for_packet(cx.workload, packet)?;
         let mut ready = false;
         if let Some(deferred) = self.deferred.take() {
             // As in `pass_time_to_arrival`.

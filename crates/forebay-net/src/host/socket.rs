@@ -5,7 +5,7 @@ use crate::ids::EndId;
 use crate::workload::Workload;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::{FlowId, Time};
+use forebay_base::{FlowId, Packet, Time};
 use forebay_transport::{Connection, Role};
 
 /// A local port: (interface, index among its entries).
@@ -73,21 +73,25 @@ impl Socket {
         }
     }
 
-    /// The connection that takes a packet. A server begins to exist with its first packet. None: a
+    /// The connection that takes `packet`. A server begins to exist with its first packet. None: a
     /// client that has not been opened, of which nobody can know.
     #[inline(always)]
     pub(super) fn connection_for_packet(
         &mut self,
         workload: &Workload,
+        packet: &Packet,
     ) -> Option<&mut Box<Connection>> {
         if self.connection.is_none() && self.role == Role::Server {
-            self.connection = Some(Box::new(workload.connection(self.flow, Role::Server)));
+            self.connection = workload.accept(self.flow, packet).map(Box::new);
         }
         self.connection.as_mut()
     }
-    /// The client opens its connection.
-    pub(super) fn open(&mut self, now: Time, workload: &Workload) {
-        assert!(self.role == Role::Client && self.connection.is_none(), "opened twice");
+    /// The client opens its connection. False, and nothing has happened, if it is a server, or has
+    /// opened it before.
+    pub(super) fn open(&mut self, now: Time, workload: &Workload) -> bool {
+        if self.role == Role::Server || self.connection.is_some() {
+            return false;
+        }
         let mut connection = workload.connection(self.flow, Role::Client);
         self.app = workload.app(self.flow, now).map(Box::new);
         if let Some(app) = &mut self.app {
@@ -95,6 +99,7 @@ impl Socket {
         }
         connection.open(now);
         self.connection = Some(Box::new(connection));
+        true
     }
     /// The time of [`Socket::next_timeout`] has come. False if nothing is new to send: see
     /// [`Connection::on_timeout`].

@@ -1,14 +1,17 @@
 //! One side of a real-time run: the fabric of some nodes of a network, its deadlines, and a socket.
 
+use super::streams::Streams;
 use crate::tap::Tap;
 use forebay_base::{Arena, FlowId, LinkId, NodeId, Packet, Time};
 use forebay_net::{Deadline, Driver, Fabric, NetSpec, PacketEvent};
 use forebay_sim::{Conservation, Observer};
 use forebay_transport::{Connection, Role};
+use forebay_wire::{emit, emit_payload, parse};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::io::{Error, ErrorKind, Result};
 use std::net::UdpSocket;
+use std::sync::Arc;
 
 /// Packets from the socket in one turn.
 const RECEIVE_BURST: usize = 64;
@@ -19,6 +22,7 @@ pub(super) struct Side {
     fabric: Fabric<Timers>,
     socket: UdpSocket,
     buffer: Vec<u8>,
+    streams: Option<Streams>,
 }
 
 /// What is pending, and who looks on.
@@ -54,7 +58,16 @@ impl Side {
         let mut fabric = Fabric::of_nodes(spec, seed, here, timers)
             .map_err(|error| Error::other(format!("no such network: {error:?}")))?;
         fabric.start();
-        Ok(Side { fabric, socket, buffer: Vec::new() })
+        Ok(Side { fabric, socket, buffer: Vec::new(), streams: None })
+    }
+
+    /// Clients send these bytes, by flow.
+    pub(super) fn carry(&mut self, sent: Arc<Vec<Vec<u8>>>) {
+        self.streams = Some(Streams::new(self.fabric.workload(), sent));
+    }
+    /// Bytes that the server of a flow has received in order, if it is here.
+    pub(super) fn received(&self, flow: FlowId) -> Option<&[u8]> {
+        self.streams.as_ref()?.received(flow, &self.fabric)
     }
 
     /// Do what is due at `now`. True if a packet may have moved.
@@ -105,17 +118,31 @@ impl Side {
             let (id, bytes) =
                 datagram[..len].split_first_chunk().ok_or(ErrorKind::UnexpectedEof)?;
             let link = LinkId(u32::from_be_bytes(*id));
+            self.note_bytes(bytes);
             self.fabric.enter_bytes(now, link, bytes).map_err(Error::other)?;
         }
         Ok(true)
     }
+    /// Real payload that came.
+    fn note_bytes(&mut self, bytes: &[u8]) {
+        let Some(streams) = &mut self.streams else { return };
+        let Ok(packet) = parse(bytes, &self.fabric.plan, &mut self.fabric.arena) else { return };
+        let payload = &bytes[bytes.len() - usize::from(packet.payload_len())..];
+        streams.incoming(&packet, payload, &self.fabric);
+        self.fabric.arena.free(packet);
+    }
     /// Write a packet to the other side, behind the number of its link.
     fn cross(&mut self, link: LinkId, packet: Packet) -> Result<()> {
-        let (plan, arena) = (&self.fabric.plan, &mut self.fabric.arena);
-        self.buffer.clear();
-        self.buffer.extend(link.0.to_be_bytes());
-        forebay_wire::emit(&packet, arena, plan, &mut self.buffer).map_err(Error::other)?;
-        arena.free(packet);
+        let (plan, arena, buffer) = (&self.fabric.plan, &self.fabric.arena, &mut self.buffer);
+        buffer.clear();
+        buffer.extend(link.0.to_be_bytes());
+        let payload = self.streams.as_ref().and_then(|s| s.outgoing(&packet, &self.fabric));
+        match payload {
+            Some(payload) => emit_payload(&packet, arena, plan, payload, buffer),
+            None => emit(&packet, arena, plan, buffer),
+        }
+        .map_err(Error::other)?;
+        self.fabric.arena.free(packet);
         self.socket.send(&self.buffer)?;
         Ok(())
     }

@@ -1,0 +1,56 @@
+//! Real bytes beside the lengths of a run: what clients send, and what has come to servers.
+
+use forebay_base::{Endpoint, FlowId, Packet};
+use forebay_net::{Driver, Fabric, Workload};
+use forebay_transport::Role;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+pub(super) struct Streams {
+    /// By the endpoints of client and server: flow and path.
+    paths: BTreeMap<(Endpoint, Endpoint), (FlowId, usize)>,
+    /// By flow.
+    sent: Arc<Vec<Vec<u8>>>,
+    /// By flow; in order up to what the server has received.
+    received: Vec<Vec<u8>>,
+}
+
+impl Streams {
+    pub fn new(workload: &Workload, sent: Arc<Vec<Vec<u8>>>) -> Streams {
+        let flows = (0..workload.flows().len() as u32).map(FlowId);
+        let paths = flows.flat_map(|flow| {
+            let numbered = workload.paths(flow).iter().enumerate();
+            numbered.map(move |(path, plan)| ((plan.src.0, plan.dst.0), (flow, path)))
+        });
+        Streams { paths: paths.collect(), received: vec![Vec::new(); sent.len()], sent }
+    }
+    /// The flow and path on which a client sent a segment.
+    fn path_of(&self, packet: &Packet) -> Option<(FlowId, usize)> {
+        let (src, dst) = packet.tcp_fields().and_then(|_| packet.ports())?;
+        let end = |addr, port| Endpoint { addr, port };
+        self.paths.get(&(end(packet.src(), src), end(packet.dst(), dst))).copied()
+    }
+    /// The payload of a segment that leaves this side, if a client here made it.
+    pub fn outgoing<D: Driver>(&self, packet: &Packet, fabric: &Fabric<D>) -> Option<&[u8]> {
+        let (flow, path) = self.path_of(packet)?;
+        let client = fabric.connection(flow, Role::Client)?;
+        let bytes = client.outgoing_bytes(path, packet, &fabric.arena);
+        self.sent[flow.index()].get(bytes.start as usize..bytes.end as usize)
+    }
+    /// A segment with this payload has come to this side: keep what is for a server here.
+    pub fn incoming<D: Driver>(&mut self, packet: &Packet, payload: &[u8], fabric: &Fabric<D>) {
+        let Some((flow, path)) = self.path_of(packet) else { return };
+        let Some(server) = fabric.connection(flow, Role::Server) else { return };
+        let Some((bytes, place)) = server.incoming_bytes(path, packet, &fabric.arena) else {
+            return;
+        };
+        let (received, end) = (&mut self.received[flow.index()], bytes.end as usize);
+        received.resize(received.len().max(end), 0);
+        received[bytes.start as usize..end].copy_from_slice(&payload[place]);
+    }
+    /// What the server of a flow has received in order.
+    pub fn received<D: Driver>(&self, flow: FlowId, fabric: &Fabric<D>) -> Option<&[u8]> {
+        let received = fabric.connection(flow, Role::Server)?.progress().received_bytes;
+        self.received[flow.index()].get(..received as usize)
+    }
+}
