@@ -13,9 +13,8 @@ use super::look_ahead::EarlyArrival;
 use super::{Driver, Fabric};
 use crate::build::Node;
 use crate::host::{Host, HostContext, Received};
-use crate::link::AnyLink;
 use alloc::collections::VecDeque;
-use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PortId, Time};
+use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PacketRing, PortId, Time};
 
 /// What a host works with. A macro, for it borrows fields beside those of host and link.
 macro_rules! host_context {
@@ -40,7 +39,7 @@ pub(super) enum Source {
     /// First of the early arrivals.
     Early,
     /// In hand.
-    Hand(Packet),
+    Hand(Option<Packet>),
 }
 
 /// What holds it.
@@ -56,17 +55,17 @@ trait Holder {
     }
 }
 
-impl Holder for AnyLink {
+impl Holder for PacketRing {
     #[inline(always)]
     fn first(&self) -> Option<&Packet> {
-        self.first_arrived(Time::MAX)
+        self.front()
     }
     fn take_first(&mut self) -> Option<Packet> {
-        self.wire_mut().pop_front()
+        self.pop_front()
     }
     #[inline(always)]
     fn end_first(&mut self, arena: &mut Arena) {
-        self.wire_mut().end_front(arena); // read where it lies, not copied
+        self.end_front(arena); // where it lies
     }
 }
 
@@ -92,24 +91,25 @@ impl Holder for Option<Packet> {
     }
 }
 
-/// Steps 2 and 3: `read` gives the first packet to a socket. Where it is not for one, it is handed
-/// back.
+/// Steps 2 and 3: a socket reads the first packet, if it is for one. `SINGLE`: the host has one
+/// socket and one interface.
 #[inline(always)]
-fn read_first(
+fn read_first<const SINGLE: bool>(
     holder: &mut impl Holder,
-    cx: &mut HostContext<'_>,
-    read: impl FnOnce(&Packet, &mut HostContext<'_>) -> Option<Received>,
-) -> Result<Received, Option<Packet>> {
-    let Some(packet) = holder.first() else { return Err(None) };
-    let Some(received) = read(packet, cx) else { return Err(holder.take_first()) };
+    host: &mut Host,
+    mut cx: HostContext<'_>,
+) -> Option<Received> {
+    let packet = holder.first()?;
+    let received =
+        if SINGLE { host.receive_single(packet, &mut cx)? } else { host.receive(packet, &mut cx)? };
     match received.refused {
         None => holder.end_first(cx.arena),
         Some(reason) => drop_first(holder, reason, cx),
     }
-    Ok(received)
+    Some(received)
 }
 #[cold]
-fn drop_first(holder: &mut impl Holder, reason: DropReason, cx: &mut HostContext<'_>) {
+fn drop_first(holder: &mut impl Holder, reason: DropReason, cx: HostContext<'_>) {
     if let Some(packet) = holder.take_first() {
         cx.drops.record(packet, reason, cx.arena);
     }
@@ -150,49 +150,59 @@ impl<D: Driver> Fabric<D> {
     /// Steps 2 to 4 at any host.
     #[inline(always)]
     pub(super) fn receive_any(&mut self, source: Source, node: NodeId) {
-        self.receive(source, node, Host::receive, |fabric, received| {
-            fabric.after_receive(node, received);
-        });
+        if let Some(received) = self.receive::<false>(source, node) {
+            self.after_receive(node, received);
+        }
     }
     /// Steps 2 to 4 at a host with one socket and one interface, at the end of `link`.
     #[inline(always)]
     pub(super) fn receive_single(&mut self, source: Source, link: LinkId) {
         let node = self.links[link.index()].to;
-        self.receive(source, node, Host::receive_single, |fabric, received| {
-            fabric.transmit_single(node, link.opposite(), received);
-        });
+        if let Some(received) = self.receive::<true>(source, node) {
+            self.transmit_single(node, link.opposite(), received);
+        }
     }
-    /// Steps 2 to 4: `read` is step 2, `then` is step 4. Compiled anew for each way into a host, so
-    /// that the source is known.
+    /// Steps 2 and 3, and all four of what is not a whole segment of a socket. Compiled anew for
+    /// each way into a host: the source is known there.
     #[inline(always)]
-    fn receive(
+    fn receive<const SINGLE: bool>(
         &mut self,
-        source: Source,
+        mut source: Source,
         node: NodeId,
-        read: impl FnOnce(&mut Host, &Packet, &mut HostContext<'_>) -> Option<Received>,
-        then: impl FnOnce(&mut Self, Received),
-    ) {
-        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
-        let cx = &mut host_context!(self);
-        let read = |packet: &Packet, cx: &mut HostContext<'_>| read(host, packet, cx);
-        let received = match source {
+    ) -> Option<Received> {
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return None };
+        let cx = host_context!(self);
+        let received = match &mut source {
             Source::Ring(link) => {
-                let received = read_first(&mut self.links[link.index()].link, cx, read);
-                self.arm_next_arrival(link);
-                received
+                read_first::<SINGLE>(self.links[link.index()].link.wire_mut(), host, cx)
             }
-            Source::Early => read_first(&mut self.early_arrivals, cx, read),
-            Source::Hand(packet) => read_first(&mut Some(packet), cx, read),
+            Source::Early => read_first::<SINGLE>(&mut self.early_arrivals, host, cx),
+            Source::Hand(packet) => read_first::<SINGLE>(packet, host, cx),
         };
-        match received {
-            Ok(received) => {
-                if received.refused.is_some() {
-                    self.show_drops(node);
-                }
-                then(self, received);
+        let Some(received) = received else {
+            self.receive_first_other(source, node);
+            return None;
+        };
+        match source {
+            Source::Ring(link) => self.arm_next_arrival(link),
+            Source::Early => {}
+            Source::Hand(_) => self.show_drops(node), // else nobody looks on
+        }
+        Some(received)
+    }
+    #[cold]
+    fn receive_first_other(&mut self, source: Source, node: NodeId) {
+        let packet = match source {
+            Source::Ring(link) => {
+                let packet = self.links[link.index()].link.wire_mut().take_first();
+                self.arm_next_arrival(link);
+                packet
             }
-            Err(None) => {}
-            Err(Some(packet)) => self.receive_other(node, packet),
+            Source::Early => self.early_arrivals.take_first(),
+            Source::Hand(packet) => packet,
+        };
+        if let Some(packet) = packet {
+            self.receive_other(node, packet);
         }
     }
     /// Steps 2 to 4 of what is not a whole segment of a socket.

@@ -168,7 +168,7 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     pub(super) fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
-            Node::Host(_) => self.receive_any(Source::Hand(packet), node),
+            Node::Host(_) => self.receive_any(Source::Hand(Some(packet)), node),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Elsewhere => unreachable!("packets come to nodes that are here"),

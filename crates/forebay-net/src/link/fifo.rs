@@ -153,11 +153,6 @@ impl FifoLink {
     pub(crate) fn first(&self) -> Option<&Packet> {
         self.ring.front()
     }
-    /// That packet is delivered: free it.
-    #[inline]
-    pub(crate) fn end_first(&mut self, arena: &mut Arena) {
-        self.ring.end_front(arena);
-    }
     /// See [`crate::AnyLink::wire_mut`].
     #[inline]
     pub(crate) fn wire_mut(&mut self) -> &mut PacketRing {

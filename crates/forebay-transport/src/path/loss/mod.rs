@@ -8,8 +8,8 @@ mod rack;
 pub(crate) use patient::Patient;
 pub(crate) use rack::Rack;
 
-use super::acks::AckSummary;
-use super::rate::RateSampler;
+use super::input::AckSummary;
+use super::samples::RateSampler;
 use super::scoreboard::{REPEATED, Scoreboard, Segment};
 use crate::surface::Counters;
 use alloc::boxed::Box;
