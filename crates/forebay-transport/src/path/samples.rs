@@ -146,18 +146,15 @@ impl RttEstimator {
     pub(crate) fn base(&self) -> Span {
         self.base
     }
-    /// The timeout of [`LossPolicy::Patient`]: `floor` or more, and at least 5/4 SRTT. Networks
-    /// that store packets for seconds show little variation, and detours delay some packets by
-    /// more.
-    ///
-    /// [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
-    pub(crate) fn raise_patient_rto(&mut self, floor: Span) {
+    /// The timeout is `floor` or more, and at least 5/4 SRTT. Networks that store packets for
+    /// seconds show little variation, and detours delay some packets by more.
+    pub(crate) fn keep_rto_floor(&mut self, floor: Span) {
         if let Some(srtt) = self.srtt {
             self.base = self.base.max(srtt + srtt / 4).max(floor).min(self.max_rto);
         }
     }
     /// A floor is lower than before: the timeout by the samples alone.
-    pub(crate) fn lower_patient_rto(&mut self) {
+    pub(crate) fn drop_rto_floor(&mut self) {
         if let Some(srtt) = self.srtt {
             self.base = (srtt + self.rttvar * 4).max(self.min_rto).min(self.max_rto);
         }
@@ -426,7 +423,7 @@ mod tests {
     }
 
     #[test]
-    fn patient_rto_adds_a_quarter_where_variation_is_less() {
+    fn a_floor_adds_a_quarter_where_variation_is_less() {
         // By hand: SRTT 4 s, RTTVAR 2 s: 12 s; without variation 5 s. SRTT 100 ms: 1 s. SRTT 50 s:
         // 62.5 s, but 60 at most.
         let floor = Span::from_secs(1);
@@ -437,7 +434,7 @@ mod tests {
             for _ in 0..samples {
                 rtt.sample(Span::from_secs_f64(srtt_s), ANY);
             }
-            rtt.raise_patient_rto(floor);
+            rtt.keep_rto_floor(floor);
             assert_eq!(rtt.rto(), Span::from_millis(rto_ms), "{srtt_s} s");
         }
     }

@@ -299,7 +299,7 @@ impl LossRecovery {
         if questioned {
             self.question_timeout(cx.now, sender);
         }
-        let probe = first && !again && matches!(self.detector, Detector::Patient(_));
+        let probe = first && !again && self.detector.path_stores();
         self.recovery_point = sender.nxt();
         if probe {
             cx.counters.tail_probes += 1;
@@ -320,31 +320,15 @@ impl LossRecovery {
         transport && self.agreed.sack && (self.episode.is_some() || marked)
     }
 
-    /// With RACK: the first segment and what is old enough. With [`LossPolicy::Patient`] the path
-    /// may still hold the others: the first segment, and at the next timeout what is old enough,
-    /// too, if anything has arrived meanwhile. Otherwise: everything that is outstanding.
-    ///
-    /// [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
+    /// The timer expired: what the detector takes for lost then.
     fn mark_all_lost(&mut self, sender: &mut Sender, cx: &mut Cx<'_>) {
         let evidence = self.evidence(cx.now, sender);
         let again = self.is_after_timeout(sender);
-        let mut silence = None;
-        let loss_delay = match &mut self.detector {
-            Detector::Rack(rack) => Some(rack.loss_delay(&evidence, sender.board())),
-            Detector::Patient(patient) => {
-                silence = Some(patient.on_silence(cx.now));
-                Some(patient.loss_delay(&evidence))
-            }
-            _ => None,
-        };
+        let overdue = self.detector.on_timeout(&evidence, sender.board(), again);
         let (board, mut losses) = sender.losses(cx.now, cx.counters);
-        let gone = silence.map_or(Time::ZERO, |silence| silence.gone);
-        let first_alone = silence.is_some_and(|s| gone == Time::ZERO && !(again && s.answered));
-        let count = if first_alone { 1 } else { board.len() }; // the board is not empty
-        for index in 0..count {
+        for index in 0..board.len() {
             let s = board.get(index);
-            let old = s.sent_at < gone || loss_delay.is_none_or(|p| s.sent_at + p <= cx.now);
-            if s.outstanding() && (index == 0 || old) {
+            if s.outstanding() && overdue.has(cx.now, index, s) {
                 losses.declare(board, index);
             }
         }

@@ -127,17 +127,14 @@ impl LossRecovery {
     pub(super) fn adopt_policy(&mut self, sender: &Sender, config: &TcpConfig) {
         let controller = sender.controller();
         let policy = controller.loss_policy().unwrap_or(config.loss_policy);
-        self.detector.adopt(policy, self.agreed.sack);
-        if let Detector::Patient(patient) = &mut self.detector {
-            let before = patient.rto_floor();
-            // On a path that stores what is too much a lost SYN says nothing of the window.
+        let floor_fell = self.detector.adopt(policy, self.agreed.sack, controller);
+        if self.detector.path_stores() {
             self.syn_loss_window = u64::MAX;
-            patient.set_floor(controller.rto_floor());
-            if patient.rto_floor() < before {
-                self.rtt.lower_patient_rto();
-            }
         }
-        self.raise_patient_rto();
+        if floor_fell {
+            self.rtt.drop_rto_floor();
+        }
+        self.keep_rto_floor();
         self.owner = controller.recovery_owner();
         if self.owner == RecoveryOwner::Controller
             && let Some(episode) = &mut self.episode
@@ -418,11 +415,11 @@ impl LossRecovery {
     }
     /// The repair of the first hole gets a full timer: the wait before it may have used the timer
     /// up (RFC 6675 section 6; Linux, tcp_xmit_retransmit_queue). RFC 6582 section 3.2 step 3 has
-    /// its own rule. With [`LossPolicy::Patient`] there was a wait before the repair of every hole.
+    /// its own rule. On a path that stores packets there was a wait before the repair of every hole.
     fn repair_restarts_timer(&self, index: usize) -> bool {
         let newreno =
             matches!(self.episode.as_deref(), Some(Episode { rule: Rule::NewReno(_), .. }));
-        (index == 0 && !newreno) || matches!(self.detector, Detector::Patient(_))
+        (index == 0 && !newreno) || self.detector.path_stores()
     }
     /// Let recovery and limited transmit count what was sent.
     fn account(&mut self, s: &Segment, sender: &Sender, again: bool) {
@@ -453,7 +450,7 @@ impl LossRecovery {
         let sample = now.since(newest.sent_at);
         self.take_sample(sample, sender);
         if self.detector.on_run(sample, (newest.number, newest.sent_at), sender.una()) {
-            self.raise_patient_rto();
+            self.keep_rto_floor();
         }
         sample
     }
@@ -477,7 +474,7 @@ impl LossRecovery {
     ) -> Option<Span> {
         let sample = self.sample_of(now, summary)?;
         self.take_sample(sample, sender);
-        self.raise_patient_rto();
+        self.keep_rto_floor();
         Some(sample)
     }
     #[inline]
@@ -486,10 +483,10 @@ impl LossRecovery {
         self.histogram.record(r);
         self.sampled_since_probe = true;
     }
-    /// With [`LossPolicy::Patient`] the timeout is longer as well.
-    fn raise_patient_rto(&mut self) {
-        if let Detector::Patient(patient) = &self.detector {
-            self.rtt.raise_patient_rto(patient.rto_floor());
+    /// The detector may ask for a longer timeout.
+    fn keep_rto_floor(&mut self) {
+        if let Some(floor) = self.detector.rto_floor() {
+            self.rtt.keep_rto_floor(floor);
         }
     }
     /// An ACK acknowledged new data in order.
@@ -561,17 +558,10 @@ impl LossRecovery {
     /// The retransmission timeout in force. The board is not empty.
     #[inline]
     fn timeout(&self, now: Time, sender: &Sender) -> Span {
-        match &self.detector {
-            Detector::Patient(patient) if self.retries == 0 => {
-                let board = sender.board();
-                let repairs = board.has_repeats() && !board.has_originals();
-                let Some(mut wait) = patient.probe_wait(repairs) else { return self.rtt.rto() };
-                if !repairs && let Some(due) = patient.due(board) {
-                    wait += due.since(now);
-                }
-                wait.min(self.rtt.rto())
-            }
-            _ => self.rtt.rto(),
+        let rto = self.rtt.rto();
+        match self.detector.silence_wait(now, sender.board()) {
+            Some(wait) if self.retries == 0 => wait.min(rto),
+            _ => rto,
         }
     }
     /// The peer opened its window: the path is alive.
@@ -666,8 +656,8 @@ impl LossRecovery {
         if !summary.advanced() {
             if summary.sacked > 0 {
                 self.probe_at = Time::MAX;
-                let patient = matches!(self.detector, Detector::Patient(_));
-                if patient || LossRecovery::predates_head(sender, summary) {
+                let alive = self.detector.path_stores();
+                if alive || LossRecovery::predates_head(sender, summary) {
                     self.rearm_rto(now, sender); // the path is alive, the hole has its own timer
                 }
             }
@@ -678,7 +668,7 @@ impl LossRecovery {
             let newreno = matches!(e.rule, Rule::NewReno(_));
             core::mem::replace(&mut e.partial_seen, true) && newreno
         });
-        if let Detector::Patient(_) = self.detector {
+        if self.detector.path_stores() {
             // Where all that is left was sent twice there may be no sample for long (Karn), and
             // one segment each back-off.
             self.rtt.collapse();
