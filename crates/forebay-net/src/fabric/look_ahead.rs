@@ -10,7 +10,7 @@
 //! time stays in its ring until its time comes, or until there is a new horizon. On a link it holds
 //! up the packets behind it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
-use super::host_arrivals::Source;
+use super::hosts::Source;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::{Driver, Fabric, Slot};
 use crate::build::Node;

@@ -19,15 +19,13 @@
 mod driver;
 mod events;
 mod forge;
-mod host_arrivals;
-mod host_transmit;
+mod hosts;
 mod ledger;
 mod link_set;
 mod look_ahead;
 mod mail;
 mod ring_to_ring;
 mod routers;
-mod sockets;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};

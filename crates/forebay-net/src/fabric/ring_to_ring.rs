@@ -4,7 +4,7 @@
 //! built the general way; the result is that of the general path, which `tests/look_ahead/` of
 //! testkit compares with. What a router may keep, drop or cut takes the general path in any case.
 
-use super::host_arrivals::Source;
+use super::hosts::Source;
 use super::look_ahead::Travel;
 use super::routers::PortView;
 use super::{Driver, Fabric};

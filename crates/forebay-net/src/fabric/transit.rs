@@ -1,6 +1,6 @@
 //! Links: arrivals from them, and packets that are put on them.
 
-use super::host_arrivals::Source;
+use super::hosts::Source;
 use super::link_set::{LinkSet, Maps, link_set};
 use super::look_ahead::Travel;
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
