@@ -12,7 +12,9 @@
 //! ECN echo is that bit.
 
 use forebay_base::Time;
-use forebay_cc::{Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout};
+use forebay_cc::{
+    Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout, Traits,
+};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of AIMD(a, b).
@@ -118,16 +120,13 @@ impl Controller for Aimd {
         self.acked_bytes = 0;
     }
 
-    fn wants_rate(&self) -> bool {
-        false // no delivery rate samples
-    }
-
-    fn stamps(&self) -> bool {
-        false // no options on packets
-    }
-
-    fn sending_moves_limits(&self) -> bool {
-        false // on_sent changes nothing
+    fn traits(&self) -> Traits {
+        Traits {
+            wants_rate: false,           // no delivery rate samples
+            stamps: false,               // no options on packets
+            sending_moves_limits: false, // on_sent changes nothing
+            ..Traits::default()
+        }
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

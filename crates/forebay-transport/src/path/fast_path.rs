@@ -60,10 +60,10 @@ pub(super) struct FastPathState {
 impl FastPathState {
     /// Closed.
     pub(super) fn new(setup: &PathSetup, version: IpVersion, config: &TcpConfig) -> FastPathState {
-        let controller = &setup.controller;
+        let traits = setup.controller.traits();
         let header_only = matches!(setup.feedback, AnyFeedback::None)
-            && !controller.stamps()
-            && !controller.sending_moves_limits()
+            && !traits.stamps
+            && !traits.sending_moves_limits
             && config.pacing == Pacing::Off
             && (config.dont_fragment || version == IpVersion::V6);
         FastPathState {
@@ -205,7 +205,7 @@ impl Path {
         }
         match self.next_step(cx.now, cx.config) {
             NextStep::Segment(pacing) if self.fast.header_only => {
-                debug_assert!(pacing.is_none(), "sending_moves_limits() says so");
+                debug_assert!(pacing.is_none(), "sending_moves_limits says so");
                 return Some(self.send_fast_segment(cx.now, cx.counters));
             }
             NextStep::Segment(pacing) => return Some(self.send_segment(cx, arena, pacing)),

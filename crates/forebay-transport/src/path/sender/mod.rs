@@ -26,19 +26,11 @@ use alloc::vec::Vec;
 use forebay_base::{FRAGMENT_HEADER_BYTES, IpVersion, MAX_OPTION_BYTES, OptionList, Time};
 use forebay_cc::{
     AnyController, Congestion, Controller, Limits, NextPacket, Recovered, RttView, Sent, Sibling,
-    Stamp, Tag, Timeout,
+    Stamp, Tag, Timeout, Traits,
 };
 use limits::Pacer;
 
 const TCP_HEADER_BYTES: u64 = 20;
-
-/// What a controller says of itself, once.
-struct ControllerTraits {
-    /// It is told of every packet that arrives.
-    wants_packets: bool,
-    /// It writes options on packets, or limits their length.
-    stamps: bool,
-}
 
 pub(super) struct Sender {
     board: Scoreboard,
@@ -46,7 +38,8 @@ pub(super) struct Sender {
     next_number: u64,
     rate: RateSampler,
     controller: AnyController,
-    traits: ControllerTraits,
+    /// What the controller says of itself, once.
+    traits: Traits,
     pacer: Pacer,
     /// When the pacer releases the packet that waits for it; [`Time::MAX`]: none waits.
     pace_at: Time,
@@ -90,14 +83,12 @@ impl Sender {
         config: &TcpConfig,
         (send_end, fin_allowed, shared): (u64, bool, bool),
     ) -> Sender {
+        let traits = controller.traits();
         Sender {
             board: Scoreboard::default(),
             next_number: 0,
-            rate: RateSampler::new(controller.wants_rate()),
-            traits: ControllerTraits {
-                wants_packets: controller.wants_packets(),
-                stamps: controller.stamps(),
-            },
+            rate: RateSampler::new(traits.wants_rate),
+            traits,
             controller,
             pacer: Pacer::default(),
             pace_at: Time::MAX,
@@ -216,7 +207,7 @@ impl Sender {
         self.controller.next_timeout()
     }
     pub(super) fn option_bytes(&self) -> u16 {
-        self.controller.option_bytes()
+        self.traits.option_bytes
     }
     /// The controller asks for each packet that arrives.
     #[inline]
