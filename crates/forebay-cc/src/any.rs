@@ -6,8 +6,8 @@
 //! machine behind `Custom`.
 
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, Delivered, EcnPolicy, Limits, Loss, LossPolicy,
-    NextPacket, Observed, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
+    Ack, AckPolicy, Congestion, Controller, Delivered, Limits, Loss, LossPolicy, NextPacket,
+    Observed, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout, Traits,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use crate::table::{AnyController, AnyFeedback};
@@ -17,6 +17,9 @@ impl Controller for AnyController {
     #[inline]
     fn limits(&self) -> Limits {
         each_controller!(self, c => c.limits())
+    }
+    fn traits(&self) -> Traits {
+        each_controller!(self, c => c.traits())
     }
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
         each_controller!(self, c => c.on_established(now, rtt, options))
@@ -28,13 +31,6 @@ impl Controller for AnyController {
     #[inline]
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         each_controller!(self, c => c.on_ack(now, ack))
-    }
-    #[inline]
-    fn wants_packets(&self) -> bool {
-        each_controller!(self, c => c.wants_packets())
-    }
-    fn wants_rate(&self) -> bool {
-        each_controller!(self, c => c.wants_rate())
     }
     #[inline]
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
@@ -64,21 +60,9 @@ impl Controller for AnyController {
     fn ack_policy(&self) -> Option<AckPolicy> {
         each_controller!(self, c => c.ack_policy())
     }
-    fn ecn_policy(&self) -> Option<EcnPolicy> {
-        each_controller!(self, c => c.ecn_policy())
-    }
     #[inline]
     fn recovery_owner(&self) -> RecoveryOwner {
         each_controller!(self, c => c.recovery_owner())
-    }
-    fn stamps(&self) -> bool {
-        each_controller!(self, c => c.stamps())
-    }
-    fn sending_moves_limits(&self) -> bool {
-        each_controller!(self, c => c.sending_moves_limits())
-    }
-    fn option_bytes(&self) -> u16 {
-        each_controller!(self, c => c.option_bytes())
     }
     #[inline]
     fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {

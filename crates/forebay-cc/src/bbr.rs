@@ -60,7 +60,7 @@ mod tests;
 use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, Observed, Recovered,
-    RecoveryOwner, RttView, Sent, Tag, Timeout,
+    RecoveryOwner, RttView, Sent, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::require;
@@ -344,6 +344,9 @@ impl Controller for Bbr {
     fn limits(&self) -> Limits {
         self.limits
     }
+    fn traits(&self) -> Traits {
+        Traits { stamps: false, ..Traits::default() }
+    }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {
         let m = &mut self.machine;
@@ -414,10 +417,6 @@ impl Controller for Bbr {
 
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
-    }
-
-    fn stamps(&self) -> bool {
-        false
     }
 
     fn phase(&self) -> &'static str {

@@ -38,7 +38,7 @@ use crate::ParamError;
 use crate::bbr::filters::{HeldBack, Rounds, SlotMax, bandwidth, bytes_in, scaled};
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, Observed, RateSample,
-    Recovered, RecoveryOwner, RttView, Sent, Tag, Timeout,
+    Recovered, RecoveryOwner, RttView, Sent, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::require;
@@ -537,6 +537,9 @@ impl Controller for Bbr1 {
     fn limits(&self) -> Limits {
         self.limits
     }
+    fn traits(&self) -> Traits {
+        Traits { stamps: false, ..Traits::default() }
+    }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {
         let m = &mut self.machine;
@@ -619,10 +622,6 @@ impl Controller for Bbr1 {
 
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
-    }
-
-    fn stamps(&self) -> bool {
-        false
     }
 
     fn phase(&self) -> &'static str {

@@ -203,7 +203,7 @@ impl<C: Controller> Flow<C> {
         let srtt = self.rtt.srtt.map_or(sample, |srtt| (srtt * 7 + sample) / 8);
         let min = self.rtt.min.min(sample);
         self.rtt = RttView { srtt: Some(srtt), min, latest: Some(sample), ..self.rtt };
-        if self.controller.wants_packets() {
+        if self.controller.traits().wants_packets {
             let rtt = Some(sample);
             let delivered = Delivered { tag, number, bytes, sent_at, rtt };
             self.controller.on_delivered(now, &delivered);

@@ -83,7 +83,7 @@ pub struct Sent {
     pub after_idle: bool,
     /// True if the sender had run out of data, and what was in flight then is not delivered yet
     /// (draft-ietf-ccwg-bbr, `C.app_limited`). Only for controllers that ask
-    /// ([`Controller::wants_rate`]).
+    /// ([`Traits::wants_rate`]).
     pub app_limited: bool,
 }
 
@@ -140,14 +140,14 @@ pub struct Ack<'a> {
     /// The ACK echoes congestion experienced (ECE).
     pub ecn_echo: bool,
     /// Delivery rate, if this ACK delivered anything; only for controllers that ask
-    /// ([`Controller::wants_rate`]).
+    /// ([`Traits::wants_rate`]).
     pub rate: Option<RateSample>,
     /// Options on the ACK, for schemes that carry feedback in them.
     pub options: Option<&'a OptionList>,
 }
 
 /// One packet is known to have arrived; only for controllers that ask
-/// ([`Controller::wants_packets`]).
+/// ([`Traits::wants_packets`]).
 #[derive(Clone, Copy, Debug)]
 pub struct Delivered {
     /// The tag it was given.
@@ -417,6 +417,44 @@ pub struct Observed {
     pub value: f64,
 }
 
+/// What a controller asks for and what it promises, for its whole life. The defaults are right for
+/// any controller; what is not needed and can be said here saves time with each packet.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Traits {
+    /// [`Controller::on_delivered`] is to be called. False by default.
+    pub wants_packets: bool,
+    /// [`Ack::rate`] is looked at. True by default.
+    pub wants_rate: bool,
+    /// [`Controller::stamp`] may write something. True by default; false: it is not called.
+    pub stamps: bool,
+    /// True by default. False: [`Controller::on_sent`] leaves the limits as they are, unless the
+    /// packet ended an idle time ([`Sent::after_idle`]), and they never have a pacing rate. Then
+    /// they are not asked for after each packet.
+    pub sending_moves_limits: bool,
+    /// Bytes of TCP options, not padded, that [`Controller::stamp`] puts on every packet with
+    /// payload; 0 by default. The path makes room for them: a full-sized packet carries
+    /// [`Init::mss_bytes`] of payload beside them.
+    ///
+    /// [`Init::mss_bytes`]: crate::Init::mss_bytes
+    pub option_bytes: u16,
+    /// How marks are used; None, the default: as the transport is configured, which may be not at
+    /// all.
+    pub ecn_policy: Option<EcnPolicy>,
+}
+
+impl Default for Traits {
+    fn default() -> Traits {
+        Traits {
+            wants_packets: false,
+            wants_rate: true,
+            stamps: true,
+            sending_moves_limits: true,
+            option_bytes: 0,
+            ecn_policy: None,
+        }
+    }
+}
+
 /// The sender half of a congestion control, for one path.
 ///
 /// Order of calls for one ACK packet: `couple` (if there are siblings), `on_delivered` for each
@@ -425,6 +463,10 @@ pub struct Observed {
 pub trait Controller: Send {
     /// What may be sent now. Changes only in the `&mut self` methods.
     fn limits(&self) -> Limits;
+    /// What it asks for and what it promises. Constant for the life of the controller.
+    fn traits(&self) -> Traits {
+        Traits::default()
+    }
     /// The handshake is over: `rtt` has its sample, `options` are those of the peer's SYN.
     fn on_established(&mut self, _now: Time, _rtt: &RttView, _options: Option<&OptionList>) {}
     /// A packet was sent. The tag comes back with its delivery or loss.
@@ -433,14 +475,6 @@ pub trait Controller: Send {
     }
     /// An ACK packet came.
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>);
-    /// True if `on_delivered` is to be called. Constant for the life of the controller.
-    fn wants_packets(&self) -> bool {
-        false
-    }
-    /// True if [`Ack::rate`] is looked at. Constant for the life of the controller.
-    fn wants_rate(&self) -> bool {
-        true
-    }
     /// One packet arrived.
     fn on_delivered(&mut self, _now: Time, _packet: &Delivered) {}
     /// One packet is lost.
@@ -455,7 +489,7 @@ pub trait Controller: Send {
     /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
     /// How losses are to be found; None: as the transport is configured. Asked when the handshake
-    /// is over; where [`Controller::stamps`], again after each ACK with options: what the path says
+    /// is over; where it [stamps](Traits::stamps), again after each ACK with options: what the path says
     /// of itself may have changed.
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
@@ -470,31 +504,9 @@ pub trait Controller: Send {
     fn ack_policy(&self) -> Option<AckPolicy> {
         None
     }
-    /// How marks are used; None: as the transport is configured, which may be not at all. Constant
-    /// for the life of the controller.
-    fn ecn_policy(&self) -> Option<EcnPolicy> {
-        None
-    }
     /// Who limits sending in recovery. Asked when [`Controller::loss_policy`] is.
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Transport
-    }
-    /// False if [`Controller::stamp`] never writes anything: then it is not called. Constant for
-    /// the life of the controller.
-    fn stamps(&self) -> bool {
-        true
-    }
-    /// False if [`Controller::on_sent`] leaves the limits as they are, unless the packet ended an
-    /// idle time ([`Sent::after_idle`]), and they never have a pacing rate: then they are not asked
-    /// for after each packet. Constant for the life of the controller.
-    fn sending_moves_limits(&self) -> bool {
-        true
-    }
-    /// Bytes of TCP options, not padded, that [`Controller::stamp`] puts on every packet with
-    /// payload. Constant for the life of the controller. The path makes room for them: a full-sized
-    /// packet carries [`Init::mss_bytes`] of payload beside them.
-    fn option_bytes(&self) -> u16 {
-        0
     }
     /// What to write on the next packet. Called once for each packet that is sent, just before it
     /// is made.

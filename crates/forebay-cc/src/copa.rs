@@ -41,7 +41,7 @@
 use crate::ParamError;
 use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, Observed, RecoveryOwner, RttView,
-    Sent, Tag, Timeout,
+    Sent, Tag, Timeout, Traits,
 };
 use crate::extreme::{End, Extreme};
 use alloc::boxed::Box;
@@ -351,6 +351,9 @@ impl Controller for Copa {
         let window = Limits::window(cwnd_bytes.min(Limits::MAX_CWND_BYTES));
         Limits { pacing_rate, ..window }
     }
+    fn traits(&self) -> Traits {
+        Traits { wants_rate: false, stamps: false, ..Traits::default() }
+    }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {
         if let (Some(sample), Some(srtt)) = (rtt.latest, rtt.srtt) {
@@ -412,14 +415,6 @@ impl Controller for Copa {
 
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    fn stamps(&self) -> bool {
-        false
     }
 
     fn phase(&self) -> &'static str {

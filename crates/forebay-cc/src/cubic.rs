@@ -30,6 +30,7 @@
 use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, Tag, Timeout,
+    Traits,
 };
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::idle_restart::IdleRestart;
@@ -320,6 +321,14 @@ impl Controller for Cubic {
     fn limits(&self) -> Limits {
         Limits::window((self.cwnd * self.mss()) as u64)
     }
+    fn traits(&self) -> Traits {
+        Traits {
+            wants_rate: false,
+            stamps: false,
+            sending_moves_limits: false,
+            ..Traits::default()
+        }
+    }
 
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
@@ -428,18 +437,6 @@ impl Controller for Cubic {
             self.ssthresh = self.ssthresh.max(undo.ssthresh);
             self.curve = undo.curve;
         }
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    fn stamps(&self) -> bool {
-        false
-    }
-
-    fn sending_moves_limits(&self) -> bool {
-        false
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

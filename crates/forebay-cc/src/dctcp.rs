@@ -26,7 +26,7 @@
 use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, EcnPolicy, Init, Limits, Observed, Recovered,
-    Sent, Tag, Timeout,
+    Sent, Tag, Timeout, Traits,
 };
 use crate::newreno::{self, NewReno};
 use alloc::boxed::Box;
@@ -138,6 +138,15 @@ impl Controller for Dctcp {
     fn limits(&self) -> Limits {
         self.reno.limits()
     }
+    fn traits(&self) -> Traits {
+        Traits {
+            wants_rate: false,
+            stamps: false,
+            sending_moves_limits: false,
+            ecn_policy: Some(EcnPolicy::Rfc8257),
+            ..Traits::default()
+        }
+    }
 
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
@@ -173,22 +182,6 @@ impl Controller for Dctcp {
 
     fn on_spurious(&mut self, now: Time) {
         self.reno.on_spurious(now);
-    }
-
-    fn ecn_policy(&self) -> Option<EcnPolicy> {
-        Some(EcnPolicy::Rfc8257)
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    fn stamps(&self) -> bool {
-        false
-    }
-
-    fn sending_moves_limits(&self) -> bool {
-        false
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

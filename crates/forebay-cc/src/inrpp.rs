@@ -63,7 +63,7 @@
 use crate::ParamError;
 use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, LossPolicy, NextPacket, Recovered,
-    RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout,
+    RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout, Traits,
 };
 use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
@@ -424,6 +424,11 @@ impl Controller for Inrpp {
             Loop::Ramp { cwnd_bytes } => Limits::window(cwnd_bytes),
         }
     }
+    fn traits(&self) -> Traits {
+        let option_bytes =
+            if self.params.notify_on_data { BACK_PRESSURE_BYTES } else { ECHO_BYTES };
+        Traits { wants_rate: false, option_bytes, ..Traits::default() }
+    }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
         if let Some(signal) = options.and_then(|options| self.signal(options)) {
@@ -472,10 +477,6 @@ impl Controller for Inrpp {
         if !self.pooled {
             self.tcp.cubic.on_ack(now, ack);
         }
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
@@ -532,10 +533,6 @@ impl Controller for Inrpp {
 
     fn recovery_owner(&self) -> RecoveryOwner {
         if self.pooled { RecoveryOwner::Controller } else { self.tcp.cubic.recovery_owner() }
-    }
-
-    fn option_bytes(&self) -> u16 {
-        if self.params.notify_on_data { BACK_PRESSURE_BYTES } else { ECHO_BYTES }
     }
 
     #[inline]

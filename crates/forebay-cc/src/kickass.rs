@@ -61,7 +61,7 @@ pub use receiver::KickAssReceiver;
 
 use crate::controller::{
     Ack, Congestion, Controller, Init, Limits, Loss, NextPacket, Observed, Recovered, RttView,
-    Sent, Stamp, Tag, Timeout,
+    Sent, Stamp, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
@@ -412,6 +412,9 @@ impl Controller for KickAss {
             Mode::Tcp(_) => self.tcp.limits(),
         }
     }
+    fn traits(&self) -> Traits {
+        Traits { wants_rate: false, ..Traits::default() }
+    }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
         self.srtt = rtt.srtt;
@@ -459,10 +462,6 @@ impl Controller for KickAss {
         if self.has_caught_up(ack) {
             self.enter_ka(now);
         }
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
     }
 
     fn on_loss(&mut self, _now: Time, loss: &Loss) {

@@ -21,7 +21,9 @@
 //! slowdown has GAIN too (as Apple's tcp_ledbat.c; without it a short path would be back sooner).
 
 use crate::ParamError;
-use crate::controller::{Ack, Congestion, Controller, Init, Limits, Observed, Recovered, Timeout};
+use crate::controller::{
+    Ack, Congestion, Controller, Init, Limits, Observed, Recovered, Timeout, Traits,
+};
 use crate::extreme::{End, Extreme};
 use alloc::boxed::Box;
 use forebay_base::require;
@@ -236,6 +238,14 @@ impl Controller for Ledbat {
         let bytes = (self.window * self.mss_bytes) as u64;
         Limits::window(bytes.clamp(self.mss_bytes as u64, Limits::MAX_CWND_BYTES))
     }
+    fn traits(&self) -> Traits {
+        Traits {
+            wants_rate: false,
+            stamps: false,
+            sending_moves_limits: false,
+            ..Traits::default()
+        }
+    }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         if let Some(sample) = ack.rtt_sample.filter(|sample| !sample.is_zero()) {
@@ -279,18 +289,6 @@ impl Controller for Ledbat {
             self.window = self.window.max(undo.window);
             self.ssthresh = self.ssthresh.max(undo.ssthresh);
         }
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    fn stamps(&self) -> bool {
-        false
-    }
-
-    fn sending_moves_limits(&self) -> bool {
-        false
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

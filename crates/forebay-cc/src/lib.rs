@@ -41,7 +41,7 @@ pub mod verus;
 pub use controller::{
     Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, EcnPolicy, Init, Limits,
     Loss, LossPolicy, NextPacket, Observed, RateSample, Recovered, RecoveryOwner, RttView, Sent,
-    Sibling, Stamp, StampedIp, Tag, Timeout,
+    Sibling, Stamp, StampedIp, Tag, Timeout, Traits,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView, TcpHead};
 pub use forebay_base::{ParamError, require};

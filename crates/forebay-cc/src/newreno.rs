@@ -25,6 +25,7 @@
 use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, Tag, Timeout,
+    Traits,
 };
 use crate::idle_restart::IdleRestart;
 use forebay_base::Time;
@@ -166,6 +167,14 @@ impl Controller for NewReno {
     fn limits(&self) -> Limits {
         Limits::window(self.cwnd_bytes)
     }
+    fn traits(&self) -> Traits {
+        Traits {
+            wants_rate: false,
+            stamps: false,
+            sending_moves_limits: false,
+            ..Traits::default()
+        }
+    }
 
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
@@ -223,18 +232,6 @@ impl Controller for NewReno {
             self.cwnd_bytes = self.cwnd_bytes.max(undo.cwnd_bytes);
             self.ssthresh_bytes = self.ssthresh_bytes.max(undo.ssthresh_bytes);
         }
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    fn stamps(&self) -> bool {
-        false
-    }
-
-    fn sending_moves_limits(&self) -> bool {
-        false
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

@@ -46,7 +46,7 @@
 use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, Controller, Delivered, Init, Limits, Loss, Observed, RecoveryOwner, RttView,
-    Sent, Tag, Timeout,
+    Sent, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -542,6 +542,9 @@ impl Controller for Pcc {
     fn limits(&self) -> Limits {
         Limits { pacing_rate: Some(self.rate), ..Limits::window(Limits::MAX_CWND_BYTES) }
     }
+    fn traits(&self) -> Traits {
+        Traits { wants_packets: true, wants_rate: false, stamps: false, ..Traits::default() }
+    }
 
     fn on_established(&mut self, _now: Time, rtt: &RttView, _options: Option<&OptionList>) {
         self.state.srtt = rtt.srtt.unwrap_or(FIRST_RTT);
@@ -570,10 +573,6 @@ impl Controller for Pcc {
             self.state.srtt = srtt;
         }
         self.collect();
-    }
-
-    fn wants_packets(&self) -> bool {
-        true
     }
 
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
@@ -610,14 +609,6 @@ impl Controller for Pcc {
 
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
-    fn stamps(&self) -> bool {
-        false
     }
 
     fn next_timeout(&self) -> Option<Time> {

@@ -28,7 +28,7 @@
 use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, Controller, Init, Limits, NextPacket, Recovered, RecoveryOwner, RttView, Sent,
-    Stamp, Tag, Timeout,
+    Stamp, Tag, Timeout, Traits,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::newreno::{self, NewReno};
@@ -110,6 +110,9 @@ impl Controller for Rcp {
             None => self.tcp.limits(),
         }
     }
+    fn traits(&self) -> Traits {
+        Traits { wants_rate: false, option_bytes: REQUEST_BYTES, ..Traits::default() }
+    }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
         (self.srtt, self.min_rtt) = (rtt.srtt, rtt.min);
@@ -130,10 +133,6 @@ impl Controller for Rcp {
         if self.granted.is_none() {
             self.tcp.on_ack(now, ack);
         }
-    }
-
-    fn wants_rate(&self) -> bool {
-        false
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
@@ -165,10 +164,6 @@ impl Controller for Rcp {
             Some(_) => RecoveryOwner::Controller,
             None => self.tcp.recovery_owner(),
         }
-    }
-
-    fn option_bytes(&self) -> u16 {
-        REQUEST_BYTES
     }
 
     /// Equations 1 and 5.
@@ -274,7 +269,7 @@ mod tests {
         told(&mut rcp, Some(Rate::mbps(5)));
         // The ACKs of the testbed have 100 ms.
         let open = Request { rate: None, rtt: Some(ms(100)) };
-        assert_eq!(request(&mut rcp, false), (open, usize::from(rcp.option_bytes())));
+        assert_eq!(request(&mut rcp, false), (open, usize::from(rcp.traits().option_bytes)));
     }
 
     #[test]

@@ -42,7 +42,7 @@ pub use receiver::SproutReceiver;
 
 use crate::controller::{
     Ack, Congestion, Controller, Init, Limits, LossPolicy, NextPacket, Observed, RecoveryOwner,
-    RttView, Sent, Stamp, Tag, Timeout,
+    RttView, Sent, Stamp, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::{OptionList, Span, Time};
@@ -209,6 +209,9 @@ impl Controller for Sprout {
             }
         }
     }
+    fn traits(&self) -> Traits {
+        Traits { wants_rate: false, option_bytes: WAIT_BYTES, ..Traits::default() }
+    }
 
     fn on_established(&mut self, now: Time, _rtt: &RttView, options: Option<&OptionList>) {
         if let Some(forecast) = options.and_then(Forecast::find) {
@@ -229,10 +232,6 @@ impl Controller for Sprout {
         Tag(0)
     }
 
-    fn wants_rate(&self) -> bool {
-        false
-    }
-
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.state.in_flight_bytes = ack.in_flight_bytes;
         if let Some(forecast) = ack.options.and_then(Forecast::find) {
@@ -251,9 +250,6 @@ impl Controller for Sprout {
         RecoveryOwner::Controller
     }
 
-    fn option_bytes(&self) -> u16 {
-        WAIT_BYTES
-    }
     fn stamp(&mut self, _now: Time, next: &NextPacket) -> Stamp {
         if next.syn || next.payload_bytes == 0 {
             return Stamp::default();

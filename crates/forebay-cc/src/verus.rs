@@ -59,7 +59,7 @@ pub use rules::{Params, Preset, SlowStartEnd};
 
 use crate::controller::{
     Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy, Observed,
-    Recovered, RecoveryOwner, Sent, Tag, Timeout,
+    Recovered, RecoveryOwner, Sent, Tag, Timeout, Traits,
 };
 use crate::cubic::Cubic;
 use crate::hystart::{SlowStart, SlowStartKind};
@@ -488,6 +488,9 @@ impl Controller for Verus {
     fn limits(&self) -> Limits {
         self.state.limits()
     }
+    fn traits(&self) -> Traits {
+        Traits { wants_packets: true, wants_rate: false, stamps: false, ..Traits::default() }
+    }
 
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
         let state = &mut self.state;
@@ -502,13 +505,6 @@ impl Controller for Verus {
         state.in_flight_bytes = sent.in_flight_bytes;
         state.credits = state.credits.saturating_sub(1);
         state.tag()
-    }
-
-    fn wants_packets(&self) -> bool {
-        true
-    }
-    fn wants_rate(&self) -> bool {
-        false
     }
 
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
@@ -592,10 +588,6 @@ impl Controller for Verus {
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
     }
-    fn stamps(&self) -> bool {
-        false
-    }
-
     /// No epochs in slow start, and none while there is nothing to send: what may leave stays so.
     fn next_timeout(&self) -> Option<Time> {
         let state = &self.state;

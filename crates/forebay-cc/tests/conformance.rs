@@ -9,7 +9,7 @@ use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
     DatagramView, Delivered, EcnPolicy, Feedback, Init, Limits, Loss, LossPolicy, NextPacket,
     Observed, PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling, Spec, Stamp,
-    TABLE, Tag, Timeout,
+    TABLE, Tag, Timeout, Traits,
 };
 use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
 use forebay_signal::kickass::{Code, Offer, Report};
@@ -61,6 +61,8 @@ fn next_packet(number: u64) -> NextPacket {
 struct Sender {
     /// The enum variant, and the same machine behind a trait object.
     twins: [AnyController; 2],
+    /// What they say of themselves.
+    traits: Traits,
     rng: Rng,
     now: Time,
     out: VecDeque<Out>,
@@ -90,6 +92,7 @@ impl Sender {
         };
         let boxed = AnyController::Custom(spec.build(init.clone()).into_boxed());
         let mut sender = Sender {
+            traits: boxed.traits(),
             twins: [spec.build(init), boxed],
             rng,
             now: Time::from_secs(1),
@@ -150,10 +153,10 @@ impl Sender {
         let (now, number) = (self.now, self.numbers);
         let next = NextPacket { retransmission, ..next_packet(number) };
         let stamp = self.each(|c| c.stamp(now, &next));
-        let silent = !self.each(|c| c.stamps());
+        let silent = !self.each(|c| c.traits().stamps);
         assert!(!silent || stamp == Stamp::default(), "{}: a stamp unannounced", self.name);
         let written = stamp.options.map_or(0, |options| options.len());
-        let announced = self.each(|c| c.option_bytes());
+        let announced = self.each(|c| c.traits().option_bytes);
         assert_eq!(written, usize::from(announced), "{}: options on data", self.name);
         self.note(u64::from(stamp.options.is_some()));
         let sent = Sent {
@@ -164,7 +167,7 @@ impl Sender {
             after_idle: self.out.is_empty(),
             app_limited: self.rng.chance(0.1),
         };
-        let (before, moves) = (self.shown().0, self.each(|c| c.sending_moves_limits()));
+        let (before, moves) = (self.shown().0, self.each(|c| c.traits().sending_moves_limits));
         let [variant, boxed] = &mut self.twins;
         let tags = [variant.on_sent(now, &sent), boxed.on_sent(now, &sent)];
         assert_eq!(tags[0], tags[1], "{}", self.name);
@@ -187,7 +190,7 @@ impl Sender {
             let packet = self.out.pop_front().expect("counted");
             newest = Some(packet);
             self.delivered_bytes += u64::from(MSS);
-            if self.each(|c| c.wants_packets()) {
+            if self.each(|c| c.traits().wants_packets) {
                 let now = self.now;
                 let rtt = (!packet.retransmission).then_some(now.since(packet.sent_at));
                 let Out { number, sent_at, tags, .. } = packet;
@@ -232,7 +235,7 @@ impl Sender {
         };
         let now = self.now;
         // Who says that it does not look at the rate must not miss it.
-        let blind = Ack { rate: ack.rate.filter(|_| self.twins[1].wants_rate()), ..ack };
+        let blind = Ack { rate: ack.rate.filter(|_| self.twins[1].traits().wants_rate), ..ack };
         let [variant, boxed] = &mut self.twins;
         variant.on_ack(now, &ack);
         boxed.on_ack(now, &blind);
@@ -362,8 +365,9 @@ impl Sender {
         assert!(bounded || limits.pacing_rate.is_some(), "{}: {limits:?}", self.name);
         self.look();
         assert!(!shown.is_empty());
-        self.each(|c| (c.loss_policy(), c.ack_policy(), c.ecn_policy(), c.recovery_owner()));
-        self.each(|c| (c.wants_packets(), c.wants_rate(), c.stamps()));
+        self.each(|c| (c.loss_policy(), c.ack_policy(), c.recovery_owner()));
+        let traits = self.each(|c| c.traits());
+        assert_eq!(traits, self.traits, "{}: they are constant", self.name);
         self.note(limits.cwnd_bytes);
         self.note(limits.pacing_rate.map_or(0, |rate| rate.bps()));
         self.note(limits.credits.unwrap_or(u64::MAX));
@@ -491,12 +495,25 @@ impl Probe {
     }
 }
 
+/// No field has its default.
+const TRAITS: Traits = Traits {
+    wants_packets: true,
+    wants_rate: false,
+    stamps: false,
+    sending_moves_limits: false,
+    option_bytes: 7,
+    ecn_policy: Some(EcnPolicy::Rfc8257),
+};
 const LATER: Time = Time::from_millis(77);
 
 impl Controller for Probe {
     fn limits(&self) -> Limits {
         self.note("limits");
         Limits { credits: Some(7), ..Limits::window(7) }
+    }
+    fn traits(&self) -> Traits {
+        self.note("traits");
+        TRAITS
     }
     fn on_established(&mut self, _now: Time, _rtt: &RttView, _options: Option<&OptionList>) {
         self.note("on_established");
@@ -507,14 +524,6 @@ impl Controller for Probe {
     }
     fn on_ack(&mut self, _now: Time, _ack: &Ack<'_>) {
         self.note("on_ack");
-    }
-    fn wants_packets(&self) -> bool {
-        self.note("wants_packets");
-        true
-    }
-    fn wants_rate(&self) -> bool {
-        self.note("wants_rate");
-        false
     }
     fn on_delivered(&mut self, _now: Time, _packet: &Delivered) {
         self.note("on_delivered");
@@ -546,25 +555,9 @@ impl Controller for Probe {
         self.note("ack_policy");
         Some(AckPolicy::EveryPacket)
     }
-    fn ecn_policy(&self) -> Option<EcnPolicy> {
-        self.note("ecn_policy");
-        Some(EcnPolicy::Rfc8257)
-    }
     fn recovery_owner(&self) -> RecoveryOwner {
         self.note("recovery_owner");
         RecoveryOwner::Controller
-    }
-    fn stamps(&self) -> bool {
-        self.note("stamps");
-        false
-    }
-    fn sending_moves_limits(&self) -> bool {
-        self.note("sending_moves_limits");
-        false
-    }
-    fn option_bytes(&self) -> u16 {
-        self.note("option_bytes");
-        7
     }
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
         self.note("stamp");
@@ -636,6 +629,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
         (Time::ZERO, RttView { srtt: None, rttvar: Span::ZERO, min: Span::MAX, latest: None });
     let (number, bytes, sent_at, tag) = (0, MSS, now, Tag(0));
     assert_eq!(any.limits().credits, Some(7));
+    assert_eq!(any.traits(), TRAITS);
     any.on_established(now, &rtt, None);
     let sent = Sent {
         number,
@@ -647,8 +641,6 @@ fn no_method_of_controller_is_lost_at_the_door() {
     };
     assert_eq!(any.on_sent(now, &sent), Tag(7));
     any.on_ack(now, &bare_ack(rtt));
-    assert!(any.wants_packets());
-    assert!(!any.wants_rate());
     any.on_delivered(now, &Delivered { tag, number, bytes, sent_at, rtt: None });
     any.on_loss(now, &Loss { tag, number, bytes, sent_at, in_flight_bytes: 0 });
     let cause = CongestionCause::Loss;
@@ -659,11 +651,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
     assert_eq!(any.rto_floor(), Span::from_secs(7));
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
-    assert_eq!(any.ecn_policy(), Some(EcnPolicy::Rfc8257));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
-    assert!(!any.stamps());
-    assert!(!any.sending_moves_limits());
-    assert_eq!(any.option_bytes(), 7);
     let next = next_packet(number);
     assert_eq!(any.stamp(now, &next).max_wire_len, Some(7));
     assert_eq!(any.next_timeout(), Some(LATER));

@@ -105,7 +105,7 @@ impl Flow {
         };
         let (controller, mut tag, mut options) = (&mut self.controller, Tag(0), None);
         counted_if(count, &mut || {
-            if controller.stamps() {
+            if controller.traits().stamps {
                 options = controller.stamp(now, &next).options;
             }
             tag = controller.on_sent(now, &sent);
@@ -150,13 +150,13 @@ impl Flow {
             cwnd_limited: true,
             in_recovery: false,
             ecn_echo: false,
-            rate: self.controller.wants_rate().then_some(sample),
+            rate: self.controller.traits().wants_rate.then_some(sample),
             options: options.as_ref(),
         };
         let delivered = Delivered { tag, number, bytes: u32::from(MSS), sent_at, rtt: Some(RTT) };
         let (controller, now) = (&mut self.controller, self.now);
         counted_if(count, &mut || {
-            if controller.wants_packets() {
+            if controller.traits().wants_packets {
                 controller.on_delivered(now, &delivered);
             }
             controller.on_ack(now, &ack);

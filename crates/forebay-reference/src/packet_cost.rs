@@ -104,11 +104,14 @@ impl PacketCost {
         let [syn_stamp, syn_told] = talk.options(true);
         let [data_stamp, data_told] = talk.options(false);
         let Talk { controller, feedback, .. } = talk;
-        assert!(data_stamp <= controller.option_bytes() as usize, "a stamp keeps its promise");
+        assert!(
+            data_stamp <= controller.traits().option_bytes as usize,
+            "a stamp keeps its promise"
+        );
         let stamps = if config.timestamps { TIMESTAMP_BYTES } else { 0 };
         let padded = |options: usize| (options + stamps).next_multiple_of(4);
         let header = header_bytes(version);
-        let data_header = header + padded(controller.option_bytes() as usize);
+        let data_header = header + padded(controller.traits().option_bytes as usize);
         let syn = SYN_MSS_BYTES
             + if config.sack { SYN_SACK_BYTES } else { 0 }
             + if config.window_scaling { SYN_SCALE_BYTES } else { 0 };

@@ -145,7 +145,7 @@ fn options_of(entry: &Entry) -> u16 {
         paced: false,
         rng: Rng::new(0, Stream::Test, 0),
     };
-    (entry.spec)().build(init).option_bytes().next_multiple_of(4)
+    (entry.spec)().build(init).traits().option_bytes.next_multiple_of(4)
 }
 
 /// A preset with some of its features changed.

@@ -11,7 +11,6 @@ mod options;
 mod path;
 mod presets;
 mod ranges;
-mod recv;
 mod surface;
 #[cfg(test)]
 mod testing;

@@ -42,7 +42,7 @@ fn expire(inrpp: &mut Inrpp, first: bool) {
 fn echo(inrpp: &mut Inrpp) -> Option<u32> {
     let next = next_packet();
     let options = inrpp.stamp(NOW, &next).options.unwrap();
-    assert_eq!(options.len(), usize::from(inrpp.option_bytes()));
+    assert_eq!(options.len(), usize::from(inrpp.traits().option_bytes));
     Echo::find(&options).unwrap().0.map(Nonce::get)
 }
 fn phase(inrpp: &Inrpp) -> &'static str {
@@ -457,7 +457,7 @@ fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
     let next = NextPacket { syn: true, ..next_packet() };
     let stamp = inrpp.stamp(NOW, &next).options.unwrap();
     assert_eq!(Notice::find(&stamp), Some(Notice::default()));
-    assert_eq!(stamp.len(), usize::from(inrpp.option_bytes()));
+    assert_eq!(stamp.len(), usize::from(inrpp.traits().option_bytes));
     // The routers that the data pass write, the receiver returns the last word on all its ACKs.
     let mut returned = |on_data: Option<BackPressure>| {
         let mut data = stamp;

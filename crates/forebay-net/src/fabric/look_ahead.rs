@@ -10,7 +10,7 @@
 //! time stays in its ring until its time comes, or until there is a new horizon. On a link it holds
 //! up the packets behind it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
-use super::host_arrivals::Source;
+use super::hosts::Source;
 use super::link_set::{EarlyArrival, LinkSet, Maps, Travel, link_set, step};
 use super::{Driver, Fabric};
 use crate::link::AnyLink;

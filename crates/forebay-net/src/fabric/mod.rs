@@ -25,15 +25,13 @@ mod events;
 mod external;
 mod forge;
 mod horizon;
-mod host_arrivals;
-mod host_transmit;
+mod hosts;
 mod ledger;
 mod link_set;
 mod look_ahead;
 mod mail;
 mod ring_to_ring;
 mod routers;
-mod sockets;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};

@@ -5,7 +5,7 @@
 //! `tests/engine/look_ahead/` of testkit compares it. What a router may keep, drop or cut takes the
 //! general path in any case.
 
-use super::host_arrivals::Source;
+use super::hosts::Source;
 use super::link_set::Travel;
 use super::routers::PortView;
 use super::{Driver, Fabric};

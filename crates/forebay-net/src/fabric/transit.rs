@@ -1,6 +1,6 @@
 //! Links: arrivals from them, and packets that are put on them.
 
-use super::host_arrivals::Source;
+use super::hosts::Source;
 use super::link_set::{LinkSet, Maps, Travel, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::link::AnyLink;
@@ -148,7 +148,7 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     pub(super) fn deliver(&mut self, node: NodeId, in_port: PortId, packet: Packet) {
         match &self.nodes[node.index()] {
-            Node::Host(_) => self.receive_any(Source::Hand(packet), node),
+            Node::Host(_) => self.receive_any(Source::Hand(Some(packet)), node),
             Node::Router(AnyForwarding::PlainIp(_)) => self.forward(node, packet),
             Node::Router(_) => self.router_packet(node, in_port, packet),
             Node::Elsewhere => self.leave(packet),

@@ -2,8 +2,8 @@
 //!
 //! * A packet comes: [`Host::receive`], and [`Host::receive_other`] if that does not take it
 //!   (`receive`). Pieces of datagrams wait in [`Reassembly`].
-//! * An interface has room: [`Host::pull`] asks the sockets in turn (`round_robin`). If all that
-//!   the next socket would do is note that its window is full, the question is put off (`defer`).
+//! * An interface has room: [`Host::pull`] asks the sockets in turn . If all that
+//!   the next socket would do is note that its window is full, the question is put off (`single`).
 //! * Time passes: [`Host::open`] and [`Host::on_timeout`].
 //!
 //! A [`NetSpec`](crate::NetSpec) makes hosts with a network around them, and
@@ -11,30 +11,26 @@
 //!
 //! A host with one socket and one interface has a fast path beside these (`single`).
 
-mod defer;
-mod inline_one;
 mod ip_ids;
 mod receive;
-mod round_robin;
 mod single;
-mod socket;
-
 pub use receive::Received;
 pub(crate) use single::Outlet;
-pub use socket::Socket;
 
+use crate::app::App;
+use crate::ids::EndId;
 use crate::reassembly::{Reassembly, ReassemblyLimits};
 use crate::workload::Workload;
 use alloc::boxed::Box;
+use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use defer::Deferred;
+use core::ops::{Deref, DerefMut};
 use forebay_base::{Addr, Arena, DropLog, FlowId, Histogram, Packet, PortId, SocketId, Time};
-use forebay_transport::Role;
+use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
-use inline_one::InlineOne;
 use ip_ids::IpIds;
-use round_robin::Interface;
+use single::Deferred;
 
 /// What a host works with during one call.
 pub struct HostContext<'a> {
@@ -125,5 +121,274 @@ impl Host {
         if self.sockets[socket.index()].on_timeout(cx.now) {
             self.mark_all_ready(socket);
         }
+    }
+}
+
+/// A local port: (interface, index among its entries).
+type Place = (u16, u32);
+
+/// The place of a socket that has no local port yet.
+const NOWHERE: Place = (u16::MAX, u32::MAX);
+
+/// One end of a flow.
+pub struct Socket {
+    flow: FlowId,
+    role: Role,
+    /// Number of the transport of its flow.
+    pub(super) transport: u16,
+    pub(super) connection: Option<Box<Connection>>,
+    /// Its local ports, path by path. Almost all sockets have one.
+    first_place: Place,
+    more_places: Vec<Place>,
+    /// What it sends, where not all was written at once.
+    app: Option<Box<App>>,
+}
+
+impl Socket {
+    pub(super) fn new(flow: FlowId, role: Role, transport: u16) -> Socket {
+        let (first_place, more_places) = (NOWHERE, Vec::new());
+        Socket { flow, role, transport, connection: None, first_place, more_places, app: None }
+    }
+    /// Its next path has this local port.
+    pub(super) fn add_place(&mut self, interface: u16, entry: u32) {
+        if self.first_place == NOWHERE {
+            self.first_place = (interface, entry);
+        } else {
+            self.more_places.push((interface, entry));
+        }
+    }
+    /// Its local ports, path by path.
+    pub(super) fn places(&self) -> impl Iterator<Item = &Place> {
+        [&self.first_place].into_iter().chain(&self.more_places)
+    }
+
+    /// The flow.
+    pub fn flow(&self) -> FlowId {
+        self.flow
+    }
+    /// Which end it is.
+    pub fn role(&self) -> Role {
+        self.role
+    }
+    /// The end of its flow that it is.
+    #[inline]
+    pub fn end(&self) -> EndId {
+        EndId::of(self.flow, self.role)
+    }
+    /// The connection, once it was opened or a packet came for it.
+    pub fn connection(&self) -> Option<&Connection> {
+        self.connection.as_deref()
+    }
+    /// When [`Host::on_timeout`](crate::Host::on_timeout) is due, if it ever is.
+    #[inline(always)]
+    pub fn next_timeout(&self) -> Option<Time> {
+        let connection = self.connection()?;
+        match &self.app {
+            None => connection.next_timeout(),
+            Some(app) => next_with_app(app, connection),
+        }
+    }
+
+    /// The connection that takes `packet`. A server begins to exist with its first packet. None: a
+    /// client that has not been opened, of which nobody can know.
+    #[inline(always)]
+    pub(super) fn connection_for_packet(
+        &mut self,
+        workload: &Workload,
+        packet: &Packet,
+    ) -> Option<&mut Box<Connection>> {
+        if self.connection.is_none() && self.role == Role::Server {
+            self.connection = workload.accept(self.flow, packet).map(Box::new);
+        }
+        self.connection.as_mut()
+    }
+    /// The client opens its connection. False, and nothing has happened, if it is a server, or has
+    /// opened it before.
+    pub(super) fn open(&mut self, now: Time, workload: &Workload) -> bool {
+        if self.role == Role::Server || self.connection.is_some() {
+            return false;
+        }
+        let mut connection = workload.connection(self.flow, Role::Client);
+        self.app = workload.app(self.flow, now).map(Box::new);
+        if let Some(app) = &mut self.app {
+            app.begin(now, &mut connection);
+        }
+        connection.open(now);
+        self.connection = Some(Box::new(connection));
+        true
+    }
+    /// The time of [`Socket::next_timeout`] has come. False if nothing is new to send: see
+    /// [`Connection::on_timeout`].
+    pub(super) fn on_timeout(&mut self, now: Time) -> bool {
+        let Some(connection) = &mut self.connection else { return false };
+        let expired = connection.on_timeout(now);
+        let app = self.app.as_mut().filter(|_| !connection.is_ended());
+        let acted = app.is_some_and(|app| app.act(now, connection));
+        expired || acted
+    }
+}
+
+/// When a connection times out or its application does something. The application of a connection
+/// that has ended does nothing.
+#[inline(never)]
+fn next_with_app(app: &App, connection: &Connection) -> Option<Time> {
+    let timeout = connection.next_timeout();
+    let acts_at = if connection.is_ended() { Time::MAX } else { app.next() };
+    let next = timeout.map_or(acts_at, |at| at.min(acts_at));
+    (next != Time::MAX).then_some(next)
+}
+
+/// A local port: one path of a socket.
+#[derive(Clone, Copy)]
+pub(super) struct Entry {
+    pub socket: SocketId,
+    pub path: u8,
+    /// It is in [`Interface::ready`].
+    pub queued: bool,
+}
+
+pub(super) struct Interface {
+    /// The first of its addresses.
+    pub addr: Addr,
+    /// Local ports in order.
+    pub entries: InlineOne<Entry>,
+    /// Entries that may have something to send, served in turn.
+    pub ready: VecDeque<u32>,
+}
+
+impl Interface {
+    pub fn new(addr: Addr) -> Interface {
+        Interface { addr, entries: InlineOne::default(), ready: VecDeque::new() }
+    }
+    /// Add the next local port: its index.
+    pub fn add_entry(&mut self, socket: SocketId, path: u8) -> u32 {
+        self.entries.push(Entry { socket, path, queued: false });
+        self.entries.len() as u32 - 1
+    }
+    /// An entry may have something to send.
+    #[inline]
+    pub fn mark_ready(&mut self, entry: usize) {
+        if !self.entries[entry].queued {
+            self.entries[entry].queued = true;
+            self.ready.push_back(entry as u32);
+        }
+    }
+    /// The only entry has nothing to send.
+    #[inline]
+    pub fn clear_only(&mut self) {
+        self.entries[0].queued = false;
+        self.ready.clear();
+    }
+}
+
+impl Host {
+    /// What one path learns may let the others send.
+    pub(super) fn mark_all_ready(&mut self, socket: SocketId) {
+        for &(interface, entry) in self.sockets[socket.index()].places() {
+            self.interfaces[interface as usize].mark_ready(entry as usize);
+        }
+    }
+    /// True if a socket may have something to send.
+    #[inline]
+    pub(super) fn any_ready(&self) -> bool {
+        self.interfaces.iter().any(|interface| !interface.ready.is_empty())
+    }
+    /// The socket that [`Host::pull`] would ask next, if one may have something to send.
+    #[inline]
+    pub fn first_ready(&self, port: PortId) -> Option<SocketId> {
+        let interface = &self.interfaces[port.index()];
+        let &entry = interface.ready.front()?;
+        Some(interface.entries[entry as usize].socket)
+    }
+    /// The next packet for interface `port`, one socket after the other. None: it was the turn of
+    /// one that has nothing to send now.
+    #[inline]
+    pub fn pull(&mut self, port: PortId, cx: &mut HostContext<'_>) -> Option<Packet> {
+        let interface = &mut self.interfaces[port.index()];
+        let &e = interface.ready.front()?;
+        let entry = &mut interface.entries[e as usize];
+        let socket = &mut self.sockets[entry.socket.index()];
+        let connection = socket.connection.as_mut().expect("only open sockets are ready");
+        let path = entry.path as usize;
+        let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
+        if let Some(packet) = &mut packet
+            && !packet.dont_fragment()
+        {
+            let ids = self.ip_ids.get_or_insert_default();
+            ids.give(interface.addr, packet, cx.workload, cx.arena);
+        }
+        if packet.is_none() || connection.has_nothing_to_send(path) {
+            entry.queued = false;
+            interface.ready.pop_front();
+        } else if interface.ready.len() > 1 {
+            interface.ready.rotate_left(1);
+        }
+        packet
+    }
+}
+
+/// Stores one element inline; saves a cache miss.
+#[derive(Debug)]
+pub(super) enum InlineOne<T> {
+    One(T),
+    /// None, or several.
+    Many(Vec<T>),
+}
+
+impl<T> Default for InlineOne<T> {
+    fn default() -> InlineOne<T> {
+        InlineOne::Many(Vec::new())
+    }
+}
+
+impl<T> InlineOne<T> {
+    pub fn push(&mut self, item: T) {
+        *self = match core::mem::take(self) {
+            InlineOne::Many(mut many) if !many.is_empty() => {
+                many.push(item);
+                InlineOne::Many(many)
+            }
+            InlineOne::Many(_) => InlineOne::One(item),
+            InlineOne::One(first) => InlineOne::Many(Vec::from([first, item])),
+        };
+    }
+}
+
+impl<T> Deref for InlineOne<T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        match self {
+            InlineOne::One(one) => core::slice::from_ref(one),
+            InlineOne::Many(many) => many,
+        }
+    }
+}
+impl<T> DerefMut for InlineOne<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        match self {
+            InlineOne::One(one) => core::slice::from_mut(one),
+            InlineOne::Many(many) => many,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn it_is_a_list() {
+        let mut inline = InlineOne::default();
+        let mut list = Vec::new();
+        for item in 0..5 {
+            assert_eq!(*inline, *list);
+            inline.push(item);
+            list.push(item);
+            inline[0] = 7;
+            list[0] = 7;
+        }
+        assert_eq!(*inline, *list);
     }
 }

@@ -10,7 +10,6 @@ mod impairment;
 mod middlebox;
 mod queued;
 mod stats;
-mod waits;
 
 pub use fifo::FifoLink;
 pub(crate) use fifo::UpstreamGate;

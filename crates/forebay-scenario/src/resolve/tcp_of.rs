@@ -51,7 +51,7 @@ impl Scenario {
 
     /// Bytes of options that the sender of a protocol puts on all data.
     fn stamped_bytes(&self, protocol: &str) -> u16 {
-        self.controller(protocol).option_bytes()
+        self.controller(protocol).traits().option_bytes
     }
 
     /// A controller of that protocol at its start.

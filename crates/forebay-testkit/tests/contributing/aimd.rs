@@ -13,7 +13,7 @@
 
 use forebay_base::Time;
 use forebay_cc::{
-    Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout, require,
+    Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout, Traits, require,
 };
 use serde::{Deserialize, Serialize};
 
@@ -116,16 +116,13 @@ impl Controller for Aimd {
         self.acked_bytes = 0;
     }
 
-    fn wants_rate(&self) -> bool {
-        false // no delivery rate samples
-    }
-
-    fn stamps(&self) -> bool {
-        false // no options on packets
-    }
-
-    fn sending_moves_limits(&self) -> bool {
-        false // on_sent changes nothing
+    fn traits(&self) -> Traits {
+        Traits {
+            wants_rate: false,           // no delivery rate samples
+            stamps: false,               // no options on packets
+            sending_moves_limits: false, // on_sent changes nothing
+            ..Traits::default()
+        }
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {

@@ -78,7 +78,7 @@ impl Handshake {
         config: &TcpConfig,
     ) -> Handshake {
         let configured = config.ecn.then_some(EcnPolicy::Rfc3168);
-        let ecn = setup.controller.ecn_policy().or(configured);
+        let ecn = setup.controller.traits().ecn_policy.or(configured);
         Handshake {
             state: if role == Role::Server { State::Listen } else { State::Closed },
             negotiated: Negotiated { ecn, ..Negotiated::default() },

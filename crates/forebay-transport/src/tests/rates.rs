@@ -6,6 +6,7 @@ use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{
     Ack, AckPolicy, AnyController, AnyFeedback, Congestion, Controller, Init, Limits, Timeout,
+    Traits,
 };
 
 const SEGMENTS: u64 = 10;
@@ -64,8 +65,8 @@ impl Controller for SampleDriven {
     }
     fn on_congestion(&mut self, _: Time, _: &Congestion) {}
     fn on_rto(&mut self, _: Time, _: &Timeout) {}
-    fn stamps(&self) -> bool {
-        false
+    fn traits(&self) -> Traits {
+        Traits { stamps: false, ..Traits::default() }
     }
 }
 

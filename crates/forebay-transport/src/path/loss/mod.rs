@@ -8,8 +8,8 @@ mod rack;
 pub(crate) use patient::Patient;
 pub(crate) use rack::Rack;
 
-use super::acks::AckSummary;
-use super::rate::RateSampler;
+use super::input::AckSummary;
+use super::samples::RateSampler;
 use super::scoreboard::{REPEATED, Scoreboard, Segment};
 use crate::surface::Counters;
 use alloc::boxed::Box;
@@ -49,8 +49,21 @@ impl Detector {
             LossPolicy::Patient => Detector::Patient(Box::default()),
         }
     }
-    /// Another policy is in force. The state of RACK is kept where the new policy uses it, too.
-    pub(crate) fn adopt(&mut self, policy: LossPolicy, sack: bool) {
+    /// This policy is in force from now on. The state of RACK is kept where a new policy uses it,
+    /// too. True if [`Detector::rto_floor`] has fallen.
+    pub(crate) fn adopt(
+        &mut self,
+        policy: LossPolicy,
+        sack: bool,
+        controller: &AnyController,
+    ) -> bool {
+        self.replace(policy, sack);
+        match self {
+            Detector::Patient(patient) => patient.lower_floor(controller.rto_floor()),
+            _ => false,
+        }
+    }
+    fn replace(&mut self, policy: LossPolicy, sack: bool) {
         let unchanged = match (&*self, policy) {
             (Detector::Patient(_), LossPolicy::Patient) => true,
             (Detector::Rack(_), LossPolicy::RackTlp) => sack,
@@ -67,6 +80,45 @@ impl Detector {
             (Detector::Patient(patient), Detector::Rack(_)) => Detector::Rack(patient.rack),
             (_, new) => new,
         };
+    }
+    /// The path may store packets for long: silence is no loss, and what is missing may still come.
+    /// The first timeout is then a probe, of which the controller is not told; whatever arrives
+    /// shows that the path is alive; a lost SYN says nothing of the window.
+    #[inline]
+    pub(crate) fn path_stores(&self) -> bool {
+        matches!(self, Detector::Patient(_))
+    }
+    /// The least that the RTO may be, and then at least 5/4 SRTT; None: no such bound.
+    pub(crate) fn rto_floor(&self) -> Option<Span> {
+        match self {
+            Detector::Patient(patient) => Some(patient.rto_floor()),
+            _ => None,
+        }
+    }
+    /// After how long without news the first segment is sent again; None: after the RTO. The board
+    /// is not empty.
+    #[inline]
+    pub(crate) fn silence_wait(&self, now: Time, board: &Scoreboard) -> Option<Span> {
+        match self {
+            Detector::Patient(patient) => patient.silence_wait(now, board),
+            _ => None,
+        }
+    }
+    /// The retransmission timer expired; `again`: what the last one repaired is not all
+    /// acknowledged. Returns what is lost.
+    pub(crate) fn on_timeout(
+        &mut self,
+        evidence: &Evidence,
+        board: &Scoreboard,
+        again: bool,
+    ) -> Overdue {
+        match self {
+            Detector::Rack(rack) => {
+                Overdue::Aged { gone: Time::ZERO, delay: rack.loss_delay(evidence, board) }
+            }
+            Detector::Patient(patient) => patient.on_silence(evidence, again),
+            _ => Overdue::All,
+        }
     }
     pub(crate) fn rack(&mut self) -> Option<&mut Rack> {
         match self {
@@ -99,6 +151,30 @@ impl Detector {
                 patient.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
             }
             _ => {}
+        }
+    }
+}
+
+/// Which of the outstanding segments are lost when the retransmission timer expires.
+pub(crate) enum Overdue {
+    All,
+    /// The first, what left before `gone`, and what left `delay` ago.
+    Aged {
+        gone: Time,
+        delay: Span,
+    },
+    First,
+}
+
+impl Overdue {
+    /// Segment `index` of the scoreboard, `s`, is among them.
+    pub(crate) fn has(&self, now: Time, index: usize, s: &Segment) -> bool {
+        match *self {
+            Overdue::All => true,
+            Overdue::Aged { gone, delay } => {
+                index == 0 || s.sent_at < gone || s.sent_at + delay <= now
+            }
+            Overdue::First => index == 0,
         }
     }
 }
@@ -219,7 +295,7 @@ impl Detector {
         }
     }
     /// Such an ACK came, up to `end`; `newest` is the number of the last transmission that it
-    /// covers, and when it left. True if the policy is [`LossPolicy::Patient`].
+    /// covers, and when it left. True if [`Detector::rto_floor`] may have moved.
     #[inline]
     pub(crate) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) -> bool {
         match self {
@@ -227,7 +303,7 @@ impl Detector {
             Detector::Patient(patient) => patient.on_run(rtt, newest, end),
             Detector::DupThresh | Detector::PacketTimer { .. } | Detector::TimeoutOnly => {}
         }
-        matches!(self, Detector::Patient(_))
+        self.path_stores()
     }
     /// Declare what is lost. Returns when to look again though no ACK comes.
     pub(crate) fn detect(

@@ -4,7 +4,7 @@
 //!
 //! [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
 
-use super::{Evidence, Losses, Rack};
+use super::{Evidence, Losses, Overdue, Rack};
 use crate::path::scoreboard::{REPEATED, SACKED, Scoreboard, Segment};
 use forebay_base::{Span, Time};
 
@@ -26,17 +26,6 @@ const REPAIR_RTTS: u64 = 6;
 /// A hole of more segments than that may be what waits on another way: after a change of routes
 /// that is most of a cache.
 const SHORT_HOLE: usize = 3;
-
-/// What a silence tells beside the first packet.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Silence {
-    /// Something has arrived since the last one: the path answers, and what it has not brought may
-    /// be lost. Of one that does not answer nothing is known.
-    pub answered: bool,
-    /// What left before that is lost: what the last silence sent again has arrived, but nothing
-    /// since that was sent once, so that the path holds nothing more of before.
-    pub gone: Time,
-}
 
 /// What was sent once is told from what was sent again: caches serve the latter first, so that it
 /// says nothing of the former.
@@ -129,41 +118,51 @@ impl Patient {
     }
 
     /// max(RTO, RTT + 3 W).
-    pub(crate) fn loss_delay(&self, evidence: &Evidence) -> Span {
+    fn loss_delay(&self, evidence: &Evidence) -> Span {
         let srtt = evidence.srtt.unwrap_or(Span::ZERO);
         let wnd = self.rack.widened(srtt / 4).max(self.late).min(srtt);
         evidence.rto.max(self.rtt + wnd * WINDOWS)
     }
-    /// The controller says that the RTO is no less than that.
-    pub(crate) fn set_floor(&mut self, floor: Span) {
+    /// The controller says that the RTO is no less than `floor`. True if [`Patient::rto_floor`] has
+    /// fallen.
+    pub(super) fn lower_floor(&mut self, floor: Span) -> bool {
+        let before = self.rto_floor();
         self.floor = floor;
+        self.rto_floor() < before
     }
     /// The RTO is no less than that.
-    pub(crate) fn rto_floor(&self) -> Span {
+    pub(super) fn rto_floor(&self) -> Span {
         MIN_RTO.max(self.gap.unwrap_or(Span::ZERO) * 2).max(self.floor)
     }
     /// After how long without news the first segment is sent again, while nothing is known to be
-    /// lost; None: after the RTO. `repairs`: nothing is outstanding but what was sent again.
-    pub(crate) fn probe_wait(&self, repairs: bool) -> Option<Span> {
-        match repairs {
-            true => self.repair_rtt.map(|rtt| HOLE_WAIT.max(rtt * REPAIR_RTTS)),
-            false => self.gap.map(|gap| MIN_RTO.max(gap * 4).max(self.floor)),
+    /// lost; None: after the RTO. The board is not empty.
+    pub(super) fn silence_wait(&self, now: Time, board: &Scoreboard) -> Option<Span> {
+        let repairs_alone = board.has_repeats() && !board.has_originals();
+        if repairs_alone {
+            return self.repair_rtt.map(|rtt| HOLE_WAIT.max(rtt * REPAIR_RTTS));
         }
+        let wait = MIN_RTO.max(self.gap? * 4).max(self.floor);
+        Some(self.due(board).map_or(wait, |due| wait + due.since(now)))
     }
     /// When the next of what was sent once is due, by the RTT of the newest that has arrived:
     /// before that nothing is silent.
-    #[inline]
-    pub(crate) fn due(&self, board: &Scoreboard) -> Option<Time> {
+    fn due(&self, board: &Scoreboard) -> Option<Time> {
         let first = board.get(0); // the board is not empty
         let next = if first.start < self.reached { board.find(self.reached) } else { 0 };
         (next < board.len()).then(|| board.get(next).sent_at + self.rtt)
     }
-    /// There was a silence, and the first segment is sent again.
-    pub(crate) fn on_silence(&mut self, now: Time) -> Silence {
-        let before = self.probed.replace(now).filter(|&at| at < self.heard);
+    /// There was a silence, and the first segment is sent again. The path may still hold the
+    /// others. Where what the last silence sent again has arrived, but nothing since that was sent
+    /// once, the path holds nothing more of before. At the next timeout what is old enough is lost,
+    /// too, if anything has arrived meanwhile: of a path that does not answer nothing is known.
+    pub(super) fn on_silence(&mut self, evidence: &Evidence, again: bool) -> Overdue {
+        let before = self.probed.replace(evidence.now).filter(|&at| at < self.heard);
         let gone = before.filter(|&at| self.heard_once < at);
         self.lossy |= gone.is_some();
-        Silence { answered: before.is_some(), gone: gone.unwrap_or(Time::ZERO) }
+        if gone.is_none() && !(again && before.is_some()) {
+            return Overdue::First;
+        }
+        Overdue::Aged { gone: gone.unwrap_or(Time::ZERO), delay: self.loss_delay(evidence) }
     }
     /// How long a short hole is waited for; None: as any other. Where many are missing and none was
     /// lost before, nothing says that the path keeps their order.

@@ -1,10 +1,7 @@
-//! Losses, congestion, recovery episodes and timeouts: what the controller is told of them, and
-//! what is sent again.
+//! Losses, congestion, recovery episodes and timeouts: what the controller is told of them, what is
+//! sent again, and whether that was needed.
 
-use super::{
-    AckSummary, Detector, Episode, LossRecovery, NewReno, Pipe, Probe, Prr, Rule, Sender,
-    SpuriousCheck,
-};
+use super::{AckSummary, Detector, Episode, LossRecovery, NewReno, Pipe, Probe, Prr, Rule, Sender};
 use crate::config::Recovery;
 use crate::path::Cx;
 use crate::path::scoreboard::{REPEATED, SACKED};
@@ -302,7 +299,7 @@ impl LossRecovery {
         if questioned {
             self.question_timeout(cx.now, sender);
         }
-        let probe = first && !again && matches!(self.detector, Detector::Patient(_));
+        let probe = first && !again && self.detector.path_stores();
         self.recovery_point = sender.nxt();
         if probe {
             cx.counters.tail_probes += 1;
@@ -323,31 +320,15 @@ impl LossRecovery {
         transport && self.agreed.sack && (self.episode.is_some() || marked)
     }
 
-    /// With RACK: the first segment and what is old enough. With [`LossPolicy::Patient`] the path
-    /// may still hold the others: the first segment, and at the next timeout what is old enough,
-    /// too, if anything has arrived meanwhile. Otherwise: everything that is outstanding.
-    ///
-    /// [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
+    /// The timer expired: what the detector takes for lost then.
     fn mark_all_lost(&mut self, sender: &mut Sender, cx: &mut Cx<'_>) {
         let evidence = self.evidence(cx.now, sender);
         let again = self.is_after_timeout(sender);
-        let mut silence = None;
-        let loss_delay = match &mut self.detector {
-            Detector::Rack(rack) => Some(rack.loss_delay(&evidence, sender.board())),
-            Detector::Patient(patient) => {
-                silence = Some(patient.on_silence(cx.now));
-                Some(patient.loss_delay(&evidence))
-            }
-            _ => None,
-        };
+        let overdue = self.detector.on_timeout(&evidence, sender.board(), again);
         let (board, mut losses) = sender.losses(cx.now, cx.counters);
-        let gone = silence.map_or(Time::ZERO, |silence| silence.gone);
-        let first_alone = silence.is_some_and(|s| gone == Time::ZERO && !(again && s.answered));
-        let count = if first_alone { 1 } else { board.len() }; // the board is not empty
-        for index in 0..count {
+        for index in 0..board.len() {
             let s = board.get(index);
-            let old = s.sent_at < gone || loss_delay.is_none_or(|p| s.sent_at + p <= cx.now);
-            if s.outstanding() && (index == 0 || old) {
+            if s.outstanding() && overdue.has(cx.now, index, s) {
                 losses.declare(board, index);
             }
         }
@@ -364,4 +345,100 @@ fn recover_fs(sender: &Sender, summary: Option<&AckSummary>) -> u64 {
 fn first_end(sender: &Sender) -> u64 {
     let board = sender.board();
     if board.is_empty() { board.nxt() } else { board.get(0).end() }
+}
+
+/// Was the retransmission needed? What waits for evidence.
+///
+/// Eifel detection (RFC 3522): timestamps tell which transmission an ACK answers, after a timeout
+/// and in recovery. Without timestamps but with SACK new data decides after a timeout (F-RTO, RFC
+/// 5682 section 3). [`Controller::on_spurious`] gives back the window (RFC 4015).
+///
+/// [`Controller::on_spurious`]: forebay_cc::Controller::on_spurious
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) enum SpuriousCheck {
+    #[default]
+    None,
+    /// Eifel: an ACK that advances and echoes less than this, in ms, answers an earlier
+    /// transmission.
+    Echo(u32),
+    /// F-RTO: the first segment was sent again and its ACK is awaited. SND.NXT then.
+    FirstAck { nxt: u64 },
+    /// F-RTO: up to this many new segments leave instead of retransmissions, and the next ACK
+    /// decides.
+    SecondAck { nxt: u64, new_segments: u8 },
+}
+
+impl SpuriousCheck {
+    /// New data goes before what is taken for lost.
+    pub(super) fn wants_new_data(&self) -> bool {
+        matches!(self, SpuriousCheck::SecondAck { new_segments: 1.., .. })
+    }
+    /// A new segment was sent.
+    pub(super) fn on_new_segment(&mut self) {
+        if let SpuriousCheck::SecondAck { new_segments, .. } = self {
+            *new_segments = new_segments.saturating_sub(1);
+        }
+    }
+}
+
+impl LossRecovery {
+    /// The timer expired for the first time for this data, outside recovery.
+    pub(super) fn question_timeout(&mut self, now: Time, sender: &Sender) {
+        self.spurious = match (self.agreed.timestamps, self.agreed.sack) {
+            (true, _) => SpuriousCheck::Echo(now.as_millis() as u32),
+            (false, true) => SpuriousCheck::FirstAck { nxt: sender.nxt() },
+            (false, false) => SpuriousCheck::None,
+        };
+    }
+    /// Recovery begins: only timestamps can tell.
+    pub(super) fn question_recovery(&mut self, now: Time) {
+        let now_ms = now.as_millis() as u32;
+        let timestamps = self.agreed.timestamps;
+        self.spurious = if timestamps { SpuriousCheck::Echo(now_ms) } else { SpuriousCheck::None };
+    }
+
+    /// See what an ACK says of the retransmission that is in question, if one is. True if it was
+    /// not needed, so that the window was given back.
+    pub(in crate::path) fn check_spurious(
+        &mut self,
+        now: Time,
+        sender: &mut Sender,
+        summary: &AckSummary,
+    ) -> bool {
+        let needless = match self.spurious {
+            SpuriousCheck::Echo(repeat_ms) if summary.advanced() => {
+                self.spurious = SpuriousCheck::None;
+                let older = |echo: u32| (echo.wrapping_sub(repeat_ms) as i32) < 0;
+                summary.echo_ms.is_some_and(older)
+            }
+            SpuriousCheck::FirstAck { nxt } if summary.advanced() || summary.duplicate => {
+                let goes_on = summary.advanced() && summary.una < nxt && sender.has_new_data();
+                self.spurious = SpuriousCheck::None;
+                if goes_on {
+                    self.spurious = SpuriousCheck::SecondAck { nxt, new_segments: 2 };
+                }
+                false
+            }
+            SpuriousCheck::SecondAck { nxt, .. } if summary.advanced() || summary.duplicate => {
+                // What was sent once only, before the timeout, has arrived: the others are on their
+                // way too.
+                self.spurious = SpuriousCheck::None;
+                summary.lowest_original.is_some_and(|end| end <= nxt)
+            }
+            _ => false,
+        };
+        if needless {
+            self.undo(now, sender);
+        }
+        needless
+    }
+
+    /// The response of RFC 4015: nothing was lost.
+    fn undo(&mut self, now: Time, sender: &mut Sender) {
+        self.episode = None;
+        self.force_retransmit = false;
+        self.unanswered_loss = None;
+        self.recovery_point = sender.una();
+        sender.on_spurious(now);
+    }
 }

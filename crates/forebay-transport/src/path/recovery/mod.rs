@@ -10,32 +10,31 @@
 
 mod congestion;
 mod episode;
-mod newreno;
-mod pipe;
-mod prr;
-mod spurious;
-mod timers;
 
-pub(crate) use episode::{Episode, Rule};
-pub(crate) use newreno::NewReno;
-pub(crate) use pipe::Pipe;
-pub(crate) use prr::Prr;
+pub(crate) use episode::{Episode, NewReno, Pipe, Prr, Rule};
 
 use super::Choice;
-use super::acks::AckSummary;
 use super::handshake::Negotiated;
+use super::input::AckSummary;
 use super::loss::{Arrivals, Detector, Evidence};
 use super::receiver::Receiver;
-use super::rtt::{RtoBounds, RttEstimator};
+use super::samples::{RtoBounds, RttEstimator};
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::sender::Sender;
 use crate::config::{Pacing, TcpConfig};
 use crate::surface::Counters;
 use alloc::boxed::Box;
+use congestion::SpuriousCheck;
 use forebay_base::{Histogram, Rate, Span, Time, seq_lt};
 use forebay_cc::{AnyController, Controller, Limits, LossPolicy, RecoveryOwner};
-use spurious::SpuriousCheck;
 
+/// Wait for a tail loss probe without an RTT estimate (RFC 8985 section 7.2).
+const PROBE_WITHOUT_RTT: Span = Span::from_secs(1);
+/// TLP.max_ack_delay where this end's own policy says nothing: the shortest delay that common
+/// stacks use.
+const MAX_ACK_DELAY: Span = Span::from_millis(40);
+/// What Linux adds to 2 SRTT where several segments are in flight (`TCP_TIMEOUT_MIN_US`).
+const LINUX_LEAST_WAIT: Span = Span::from_millis(2);
 /// Segments that limited transmit sends beyond the window (RFC 3042).
 const LIMITED_SEGMENTS: u64 = 2;
 
@@ -128,17 +127,14 @@ impl LossRecovery {
     pub(super) fn adopt_policy(&mut self, sender: &Sender, config: &TcpConfig) {
         let controller = sender.controller();
         let policy = controller.loss_policy().unwrap_or(config.loss_policy);
-        self.detector.adopt(policy, self.agreed.sack);
-        if let Detector::Patient(patient) = &mut self.detector {
-            let before = patient.rto_floor();
-            // On a path that stores what is too much a lost SYN says nothing of the window.
+        let floor_fell = self.detector.adopt(policy, self.agreed.sack, controller);
+        if self.detector.path_stores() {
             self.syn_loss_window = u64::MAX;
-            patient.set_floor(controller.rto_floor());
-            if patient.rto_floor() < before {
-                self.rtt.lower_patient_rto();
-            }
         }
-        self.raise_patient_rto();
+        if floor_fell {
+            self.rtt.drop_rto_floor();
+        }
+        self.keep_rto_floor();
         self.owner = controller.recovery_owner();
         if self.owner == RecoveryOwner::Controller
             && let Some(episode) = &mut self.episode
@@ -419,11 +415,11 @@ impl LossRecovery {
     }
     /// The repair of the first hole gets a full timer: the wait before it may have used the timer
     /// up (RFC 6675 section 6; Linux, tcp_xmit_retransmit_queue). RFC 6582 section 3.2 step 3 has
-    /// its own rule. With [`LossPolicy::Patient`] there was a wait before the repair of every hole.
+    /// its own rule. On a path that stores packets there was a wait before the repair of every hole.
     fn repair_restarts_timer(&self, index: usize) -> bool {
         let newreno =
             matches!(self.episode.as_deref(), Some(Episode { rule: Rule::NewReno(_), .. }));
-        (index == 0 && !newreno) || matches!(self.detector, Detector::Patient(_))
+        (index == 0 && !newreno) || self.detector.path_stores()
     }
     /// Let recovery and limited transmit count what was sent.
     fn account(&mut self, s: &Segment, sender: &Sender, again: bool) {
@@ -454,7 +450,7 @@ impl LossRecovery {
         let sample = now.since(newest.sent_at);
         self.take_sample(sample, sender);
         if self.detector.on_run(sample, (newest.number, newest.sent_at), sender.una()) {
-            self.raise_patient_rto();
+            self.keep_rto_floor();
         }
         sample
     }
@@ -478,7 +474,7 @@ impl LossRecovery {
     ) -> Option<Span> {
         let sample = self.sample_of(now, summary)?;
         self.take_sample(sample, sender);
-        self.raise_patient_rto();
+        self.keep_rto_floor();
         Some(sample)
     }
     #[inline]
@@ -487,10 +483,10 @@ impl LossRecovery {
         self.histogram.record(r);
         self.sampled_since_probe = true;
     }
-    /// With [`LossPolicy::Patient`] the timeout is longer as well.
-    fn raise_patient_rto(&mut self) {
-        if let Detector::Patient(patient) = &self.detector {
-            self.rtt.raise_patient_rto(patient.rto_floor());
+    /// The detector may ask for a longer timeout.
+    fn keep_rto_floor(&mut self) {
+        if let Some(floor) = self.detector.rto_floor() {
+            self.rtt.keep_rto_floor(floor);
         }
     }
     /// An ACK acknowledged new data in order.
@@ -531,5 +527,169 @@ impl LossRecovery {
     /// Bytes delivered since the last congestion event, and between the last two.
     pub(super) fn since_loss(&self, sender: &Sender) -> (u64, u64) {
         (sender.rate().delivered() - self.delivered_at_loss, self.delivered_between)
+    }
+}
+
+/// The timers that end in a retransmission or a probe.
+impl LossRecovery {
+    /// When the retransmission timer expires, [`Time::MAX`] if it is not armed.
+    #[inline]
+    pub(super) fn rto_deadline(&self) -> Time {
+        self.rto_at
+    }
+    /// When the retransmission timer or the tail loss probe is due.
+    #[inline]
+    pub(super) fn rto_or_probe_deadline(&self) -> Time {
+        self.rto_at.min(self.probe_at)
+    }
+    /// When to look for losses though no ACK comes.
+    #[inline]
+    pub(super) fn loss_deadline(&self) -> Time {
+        self.loss_at
+    }
+
+    /// Restart the retransmission timer if anything is outstanding, else stop it (RFC 6298 5.2,
+    /// 5.3).
+    #[inline]
+    pub(super) fn rearm_rto(&mut self, now: Time, sender: &Sender) {
+        self.rto_at =
+            if sender.board().is_empty() { Time::MAX } else { now + self.timeout(now, sender) };
+    }
+    /// The retransmission timeout in force. The board is not empty.
+    #[inline]
+    fn timeout(&self, now: Time, sender: &Sender) -> Span {
+        let rto = self.rtt.rto();
+        match self.detector.silence_wait(now, sender.board()) {
+            Some(wait) if self.retries == 0 => wait.min(rto),
+            _ => rto,
+        }
+    }
+    /// The peer opened its window: the path is alive.
+    pub(super) fn on_window_open(&mut self, now: Time, sender: &Sender) {
+        self.rtt.collapse();
+        self.rearm_rto(now, sender);
+    }
+    /// The persist timer expired. Returns after how long the next probe is due.
+    pub(super) fn on_persist_timer(&mut self) -> Span {
+        self.rtt.back_off();
+        self.rtt.rto()
+    }
+
+    /// Arm the tail loss probe after new data or an ACK that advances, if the path is established
+    /// (RFC 8985 section 7.2).
+    #[inline]
+    pub(super) fn rearm_probe(
+        &mut self,
+        now: Time,
+        sender: &Sender,
+        receiver: &Receiver,
+        established: bool,
+    ) {
+        self.probe_at = Time::MAX;
+        let allowed = established
+            && sender.board().sacked().is_empty()
+            && self.episode.is_none()
+            && sender.una() >= self.recovery_point
+            && self.probe.is_none();
+        if allowed {
+            self.rearm_probe_fast(now, sender, receiver);
+        }
+    }
+    /// The same on the fast path.
+    #[inline]
+    fn rearm_probe_fast(&mut self, now: Time, sender: &Sender, receiver: &Receiver) {
+        self.probe_at = Time::MAX;
+        let allowed = matches!(self.detector, Detector::Rack(_))
+            && !sender.board().is_empty()
+            && self.sampled_since_probe;
+        if !allowed {
+            return;
+        }
+        let wait = self.rtt.srtt().map_or(PROBE_WITHOUT_RTT, |srtt| {
+            srtt * 2 + self.probe_allowance(sender.board().len() == 1, receiver)
+        });
+        self.probe_at = (now + wait).min(self.rto_at);
+    }
+    /// What a probe waits beside 2 SRTT. `alone`: one segment is in flight, whose ACK the peer may
+    /// delay. Linux (`tcp_schedule_loss_probe`) then waits for its smallest RTO.
+    #[inline]
+    fn probe_allowance(&self, alone: bool, receiver: &Receiver) -> Span {
+        match (self.rtt.linux_floor(), alone) {
+            (Some(floor), true) => floor,
+            (Some(_), false) => LINUX_LEAST_WAIT,
+            // The peer most likely runs the policy of this end.
+            (None, true) => receiver.longest_delay().unwrap_or(MAX_ACK_DELAY),
+            (None, false) => Span::ZERO,
+        }
+    }
+    /// New data left, on the fast path.
+    #[inline(always)]
+    pub(super) fn on_new_data(&mut self, now: Time, sender: &Sender, receiver: &Receiver) {
+        if self.rto_at == Time::MAX {
+            self.rearm_rto(now, sender);
+        }
+        self.rearm_probe_fast(now, sender, receiver);
+    }
+    /// [`LossRecovery::on_run`] has taken an RTT sample, which has ended back-off.
+    #[inline(always)]
+    pub(super) fn rearm_after_run(&mut self, now: Time, sender: &Sender, receiver: &Receiver) {
+        self.rearm_rto(now, sender);
+        self.rearm_probe_fast(now, sender, receiver);
+    }
+
+    /// True if data was SACKed that was sent before the last transmission of the first segment:
+    /// Linux, `tcp_clean_rtx_queue`, restarts the timer then. RFC 6675 section 6 allows more, a
+    /// restart with each retransmission in recovery. What was sent after the head's last
+    /// transmission says nothing new about it: the timer would never end.
+    fn predates_head(sender: &Sender, summary: &AckSummary) -> bool {
+        let head_sent = sender.board().get(0).sent_at; // the board holds what was SACKed
+        summary.first_original_sent.is_some_and(|sent| sent < head_sent)
+    }
+    /// An ACK has been processed on an established path.
+    pub(super) fn rearm_after_ack(
+        &mut self,
+        now: Time,
+        sender: &Sender,
+        receiver: &Receiver,
+        summary: &AckSummary,
+    ) {
+        if !summary.advanced() {
+            if summary.sacked > 0 {
+                self.probe_at = Time::MAX;
+                let alive = self.detector.path_stores();
+                if alive || LossRecovery::predates_head(sender, summary) {
+                    self.rearm_rto(now, sender); // the path is alive, the hole has its own timer
+                }
+            }
+            return;
+        }
+        // RFC 6582 section 3.2 step 3: of the partial ACKs only the first one restarts the timer.
+        let keeps = self.episode.as_mut().is_some_and(|e| {
+            let newreno = matches!(e.rule, Rule::NewReno(_));
+            core::mem::replace(&mut e.partial_seen, true) && newreno
+        });
+        if self.detector.path_stores() {
+            // Where all that is left was sent twice there may be no sample for long (Karn), and
+            // one segment each back-off.
+            self.rtt.collapse();
+        }
+        if !keeps || sender.board().is_empty() {
+            self.rearm_rto(now, sender);
+        }
+        self.rearm_probe(now, sender, receiver, true);
+    }
+
+    /// It is `now`: send a tail loss probe, if it is due.
+    pub(super) fn on_probe_timer(&mut self, now: Time, sender: &Sender) {
+        if self.probe_at > now {
+            return;
+        }
+        self.probe_at = Time::MAX;
+        if sender.board().is_empty() {
+            return;
+        }
+        self.probe_due = true;
+        self.sampled_since_probe = false;
+        self.rearm_rto(now, sender);
     }
 }

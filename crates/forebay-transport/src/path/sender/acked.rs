@@ -1,10 +1,10 @@
 //! What an ACK says has arrived: scoreboard, rate samples and controller are brought up to date.
 
 use super::Sender;
-use crate::path::acks::AckSummary;
+use crate::path::input::AckSummary;
 use crate::path::loss::Arrivals;
-use crate::path::rate::Flight;
-use crate::path::rtt::{Edges, RttEstimator};
+use crate::path::samples::Flight;
+use crate::path::samples::{Edges, RttEstimator};
 use crate::path::scoreboard::{REPEATED, SACKED, Segment};
 use forebay_base::{OptionList, Span, Time};
 use forebay_cc::{Ack, Controller, Delivered};

@@ -10,15 +10,12 @@
 
 mod acked;
 mod limits;
-mod stream;
-
 pub(super) use limits::BufferLimit;
 
 use super::handshake::{Handshake, Negotiated};
 use super::loss::Losses;
 use super::mapping::{Mapping, Mappings};
-use super::pacer::Pacer;
-use super::rate::{Flight, RateSampler};
+use super::samples::{Flight, RateSampler};
 use super::scoreboard::{FIN, SYN, Scoreboard, Segment};
 use super::{Choice, MAX_OUTSTANDING_BYTES};
 use crate::config::TcpConfig;
@@ -29,18 +26,11 @@ use alloc::vec::Vec;
 use forebay_base::{FRAGMENT_HEADER_BYTES, IpVersion, MAX_OPTION_BYTES, OptionList, Time};
 use forebay_cc::{
     AnyController, Congestion, Controller, Limits, NextPacket, Recovered, RttView, Sent, Sibling,
-    Stamp, Tag, Timeout,
+    Stamp, Tag, Timeout, Traits,
 };
+use limits::Pacer;
 
 const TCP_HEADER_BYTES: u64 = 20;
-
-/// What a controller says of itself, once.
-struct ControllerTraits {
-    /// It is told of every packet that arrives.
-    wants_packets: bool,
-    /// It writes options on packets, or limits their length.
-    stamps: bool,
-}
 
 pub(super) struct Sender {
     board: Scoreboard,
@@ -48,7 +38,8 @@ pub(super) struct Sender {
     next_number: u64,
     rate: RateSampler,
     controller: AnyController,
-    traits: ControllerTraits,
+    /// What the controller says of itself, once.
+    traits: Traits,
     pacer: Pacer,
     /// When the pacer releases the packet that waits for it; [`Time::MAX`]: none waits.
     pace_at: Time,
@@ -92,14 +83,12 @@ impl Sender {
         config: &TcpConfig,
         (send_end, fin_allowed, shared): (u64, bool, bool),
     ) -> Sender {
+        let traits = controller.traits();
         Sender {
             board: Scoreboard::default(),
             next_number: 0,
-            rate: RateSampler::new(controller.wants_rate()),
-            traits: ControllerTraits {
-                wants_packets: controller.wants_packets(),
-                stamps: controller.stamps(),
-            },
+            rate: RateSampler::new(traits.wants_rate),
+            traits,
             controller,
             pacer: Pacer::default(),
             pace_at: Time::MAX,
@@ -218,7 +207,7 @@ impl Sender {
         self.controller.next_timeout()
     }
     pub(super) fn option_bytes(&self) -> u16 {
-        self.controller.option_bytes()
+        self.traits.option_bytes
     }
     /// The controller asks for each packet that arrives.
     #[inline]
@@ -458,5 +447,78 @@ impl Sender {
         if let Some(flight) = self.note_flight(now, len as u64) {
             self.board.push_flight(flight);
         }
+    }
+}
+
+impl Sender {
+    /// Payload bytes that were sent at least once.
+    pub(super) fn sent_bytes(&self) -> u64 {
+        self.board.nxt().saturating_sub(1).min(self.send_end - 1)
+    }
+    /// Payload bytes acknowledged in order.
+    pub(super) fn acked_bytes(&self) -> u64 {
+        self.board.una().saturating_sub(1).min(self.send_end - 1)
+    }
+    /// End of what may be sent.
+    #[inline]
+    pub(super) fn send_end(&self) -> u64 {
+        self.send_end
+    }
+    #[inline]
+    pub(super) fn is_fin_allowed(&self) -> bool {
+        self.fin_allowed
+    }
+    /// The stream of this end may end now, if it has not yet.
+    pub(super) fn allow_fin(&mut self) {
+        self.fin_allowed = true;
+    }
+    #[inline]
+    pub(super) fn is_fin_sent(&self) -> bool {
+        self.board.nxt() > self.send_end
+    }
+    /// The peer acknowledged the FIN of this end.
+    pub(super) fn is_fin_acked(&self) -> bool {
+        self.fin_allowed && self.board.una() > self.send_end
+    }
+    /// The stream has been sent, and FIN if it may follow.
+    #[inline]
+    pub(super) fn has_sent_all(&self) -> bool {
+        let nxt = self.board.nxt();
+        nxt > self.send_end || (nxt == self.send_end && !self.fin_allowed)
+    }
+    /// Data or FIN has not been sent at all.
+    #[inline]
+    pub(super) fn has_unsent(&self) -> bool {
+        self.board.nxt() < self.send_end || (self.fin_allowed && !self.is_fin_sent())
+    }
+
+    /// The application has `bytes` more to send.
+    pub(super) fn write(&mut self, bytes: u64) {
+        self.send_end = self.send_end.saturating_add(bytes);
+    }
+    /// Data was missing while the window of `cwnd` bytes was open: `tcp_rate_check_app_limited` of
+    /// Linux (net/ipv4/tcp_rate.c), which asks this when the application writes.
+    pub(super) fn note_app_limited(&mut self, cwnd: u64) {
+        let starved = self.send_end.saturating_sub(self.board.nxt()) < self.mss()
+            && self.board.in_flight() < cwnd
+            && self.board.lost_segments() == 0;
+        if starved {
+            self.set_app_limited();
+        }
+    }
+    /// What was not sent is not written, and the stream goes on; unless FIN was sent. True if
+    /// anything may have changed.
+    pub(super) fn hold(&mut self) -> bool {
+        if self.is_fin_sent() {
+            return false;
+        }
+        // The peer may have taken the byte of a window probe, which is not on the scoreboard.
+        let sent = self.board.nxt().max(1).max(self.window_probe_end);
+        self.send_end = self.send_end.min(sent);
+        self.fin_allowed = false;
+        if self.board.nxt() >= self.send_end {
+            (self.persist_at, self.window_probe_due) = (Time::MAX, false);
+        }
+        true
     }
 }

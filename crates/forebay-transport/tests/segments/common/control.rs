@@ -4,7 +4,7 @@ use super::MSS;
 use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{
     Ack, AckPolicy, AnyController, Congestion, Controller, Delivered, Limits, Loss, LossPolicy,
-    NextPacket, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout,
+    NextPacket, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout, Traits,
 };
 use std::sync::{Arc, Mutex};
 
@@ -197,8 +197,9 @@ impl Controller for Window {
             }
         }
     }
-    fn wants_packets(&self) -> bool {
-        self.wants_packets
+    fn traits(&self) -> Traits {
+        let option_bytes = self.stamped.len() as u16;
+        Traits { wants_packets: self.wants_packets, option_bytes, ..Traits::default() }
     }
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         assert_eq!(packet.tag, Tag(packet.number), "the tag that was given comes back");
@@ -247,9 +248,6 @@ impl Controller for Window {
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.ack_policy
-    }
-    fn option_bytes(&self) -> u16 {
-        self.stamped.len() as u16
     }
     fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
         let options = (!self.stamped.is_empty()).then_some(self.stamped);

@@ -1,6 +1,5 @@
 //! Bytes that came: how far in order, and what lies beyond.
 
-use super::SackList;
 use crate::ranges::{Range, RangeSet};
 use alloc::boxed::Box;
 use forebay_base::{OptionList, narrow};
@@ -229,6 +228,54 @@ impl Reassembly {
         }
         held.sacks.blocks(&held.ranges, room, emit);
         whole && held.sacks.repeats_itself(&held.ranges)
+    }
+}
+
+/// The most SACK blocks that 40 bytes of options can hold.
+const MAX_BLOCKS: usize = 4;
+
+/// The order of the SACK blocks of an ACK (RFC 2018 section 4): a byte of each of the ranges that
+/// changed last, the latest first.
+#[derive(Debug, Default)]
+struct SackList {
+    recent: [Option<u64>; MAX_BLOCKS],
+}
+
+impl SackList {
+    /// The range that holds `offset` changed.
+    fn touch(&mut self, offset: u64) {
+        self.recent.copy_within(..MAX_BLOCKS - 1, 1);
+        self.recent[0] = Some(offset);
+    }
+    /// Up to `max` ranges, the one that changed last first. Keeps one byte of each, so that a range
+    /// that grows does not push out the memory of others.
+    fn blocks(&mut self, ranges: &RangeSet, max: usize, mut emit: impl FnMut(Range)) {
+        let mut kept: [Option<u64>; MAX_BLOCKS] = [None; MAX_BLOCKS];
+        let mut count = 0;
+        let known = self.recent.iter().flatten().filter_map(|&offset| ranges.containing(offset));
+        // Older ranges beyond those remembered fill what is left, from the highest down.
+        for range in known.chain(ranges.iter_down().take(MAX_BLOCKS)) {
+            if count == MAX_BLOCKS || kept[..count].contains(&Some(range.start)) {
+                continue;
+            }
+            kept[count] = Some(range.start);
+            count += 1;
+            if count <= max {
+                emit(range);
+            }
+        }
+        self.recent = kept;
+    }
+    /// True if [`SackList::blocks`], which was just called, would give the same again after a touch
+    /// of the highest range.
+    fn repeats_itself(&self, ranges: &RangeSet) -> bool {
+        let [first, _, _, oldest] = self.recent;
+        // A touch pushes out the oldest, and the highest range that is not remembered takes its
+        // place.
+        let remembered = &self.recent[..MAX_BLOCKS - 1];
+        let mut highest = ranges.iter_down().take(MAX_BLOCKS).map(|range| Some(range.start));
+        let next = highest.find(|start| !remembered.contains(start)).flatten();
+        first == ranges.last().map(|range| range.start) && next == oldest
     }
 }
 
