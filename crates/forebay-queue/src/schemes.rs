@@ -60,7 +60,7 @@ macro_rules! schemes {
             /// Brought from outside.
             Custom(Box<dyn PortScheme>),
         }
-        /// What a port does beside queueing, with its parameters.
+        /// What a port does in addition to queueing, with its parameters.
         #[derive(Clone, Default)]
         pub enum SchemeSpec {
             /// Nothing.
