@@ -108,8 +108,8 @@ impl detour::Interfaces for View<'_> {
     fn rate(&self, port: PortId) -> Rate {
         self.links.rate(port)
     }
-    /// In the push state the cache holds no INRPP data, but plain packets may wait there beside
-    /// those in the queue.
+    /// In the push state the cache holds no INRPP data, but plain packets may wait there as well
+    /// as in the queue.
     fn queue_bytes(&self, port: PortId) -> u64 {
         self.links.backlog_bytes(port) + self.ports[port.index()].interface.plain_bytes()
     }
@@ -262,8 +262,8 @@ impl Inrpp {
         let there = Notice(counted).overwrite(&mut packet.cold_mut(arena).tcp_options);
         debug_assert!(there, "it was read from there");
     }
-    /// A packet of `flow` leaves through `port`, or on a detour from there: what is asked there is
-    /// told by its notice, if it has one.
+    /// A packet of `flow` leaves through `port`, or on a detour from there: its notice, if any,
+    /// takes the port's signal.
     #[inline]
     fn notify(
         &mut self,

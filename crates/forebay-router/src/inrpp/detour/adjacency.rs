@@ -48,7 +48,7 @@ pub(super) struct Adjacency {
 pub(super) struct Heard {
     /// Its list differs from the one before.
     pub changed: bool,
-    /// It is to be told ours: it lacks it, or has to know that its own has come.
+    /// Send it ours: it lacks it, or needs to know that its own has arrived.
     pub answer: bool,
 }
 

@@ -123,7 +123,7 @@ pub enum MessageError {
     Checksum,
     /// Not of this protocol, or a kind that it does not have.
     Kind,
-    /// A field has a value that nobody sends.
+    /// A field has an invalid value.
     Field,
 }
 
@@ -177,7 +177,7 @@ impl Message {
         (header[0] == 0x45 && header[9] == PROTOCOL && whole).then(|| Message::parse(message))
     }
 
-    /// The message behind the IP header.
+    /// The message after the IP header.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (kind, bits, third) = match self {
             Message::Probe(probe) => {

@@ -25,10 +25,10 @@
 //! * (2") is not in the paper. Without it every split that fills the link is a fixed point: a
 //!   router that comes to a full detour gets nothing, which is not the "fair allocation" that the
 //!   paper is after. It is the shuffling of XCP (Katabi, Handley, Rohrs, SIGCOMM 2002, section
-//!   3.5.2), with the load L_d of detours in the place of all traffic, because nothing else obeys.
+//!   3.5.2), with the load L_d of detours instead of all traffic, because nothing else responds.
 //!   It moves nothing in sum, and the split halves its distance from fair in 2 steps. M and L_d are
-//!   those of the contenders that say that nothing else limits them: one that cannot use what it is
-//!   given would leave up to gamma / alpha (M - 1) / M of the load unused.
+//!   those of the contenders that report no other limit: one that cannot use what it is given
+//!   would leave up to gamma / alpha (M - 1) / M of the load unused.
 //! * The bound in (3') is what others leave of the capacity: L_o is L less what this asker has put
 //!   on the interface within the same intervals, both filtered. L - r in its place would subtract
 //!   what was not yet there, and turn each decrease into one with a gain of 1, which oscillates.
@@ -240,8 +240,9 @@ mod tests {
         }
     }
 
-    /// |lambda| of the law without its bound after a small disturbance. Once a pair of complex
-    /// roots dominates, e_k^2 - e_k+1 e_k-1 shrinks by |lambda|^2 per step, whatever the phase.
+    /// |lambda| of the control law without its bound after a small disturbance. Once a pair of
+    /// complex roots dominates, e_k^2 - e_k+1 e_k-1 shrinks by |lambda|^2 per step, whatever the
+    /// phase.
     fn measured_radius(alpha: f64, weight: f64, d: usize) -> f64 {
         // In the linear analysis a link carries a fluid.
         let gains = Gains { grain: 0.0, ..Gains::new(alpha, T_P) };
