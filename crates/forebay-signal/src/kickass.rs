@@ -1,8 +1,8 @@
-//! Kick-Ass on the wire: rates as lengths of leading pieces, round-trip times as lengths of whole
+//! Kick-Ass on the wire: rates as lengths of first fragments, round-trip times as lengths of whole
 //! packets, and two TCP options.
 //!
 //! ```text
-//! code       payload of the leading piece of an IPv4 datagram, in units of 8 bytes: 3 to 184
+//! code       payload of the first fragment of an IPv4 datagram, in units of 8 bytes: 3 to 184
 //! indicator  a packet with DF of 600 to 611 bytes, IP header included: the sender's RTT
 //! offer      TCP option of a SYN        253  6   "KA"  version(4 bit) flags(4 bit)  caps(8)
 //! report     TCP option of a pure ACK   253  12  "KA"  least(1) last(1) signalled(1) silent(1)
@@ -13,15 +13,15 @@
 //! 2016, doi:10.1109/ICNP.2016.7784442). With R in bytes per millisecond of IP packets before they
 //! are cut:
 //!
-//! 1. `F(R) = 128 ln(R / 12.4392)`: bytes of payload of the leading piece;
+//! 1. `F(R) = 128 ln(R / 12.4392)`: bytes of payload of the first fragment;
 //! 2. `G(L) = 12.4392 exp(L / 128)`: the rate of that length;
 //! 3. `c = L / 8`, 3 to 184: offsets count in units of 8 bytes (RFC 791 section 3.1), so that a
 //!    code means 6.4 % more than the one below. A router that allows R sends the largest code of
 //!    at most R.
 //!
-//! Of datagrams that several routers cut, the shortest leading piece stays: the receiver sees the
+//! Of datagrams that several routers cut, the shortest first fragment stays: the receiver sees the
 //! lowest rate. A whole packet carries no code. The paper counts codes from 24 bytes, which
-//! hold the TCP header without its options, to 1480. A leading piece of 1480 bytes would be the
+//! hold the TCP header without its options, to 1480. A first fragment of 1480 bytes would be the
 //! whole of a packet of 1500, so that 1472 is the last one (9.8 Gbit/s).
 //!
 //! With IPv6 the payload is what follows the Fragment header, 1452 bytes of a packet of 1500:
@@ -145,7 +145,7 @@ impl Offer {
 pub struct Report {
     /// The lowest code of the last round trip; None: none came.
     pub least: Option<Code>,
-    /// The code of the last leading piece; None: none came.
+    /// The code of the last first fragment; None: none came.
     pub last: Option<Code>,
     /// Datagrams since the last report that carried a code; 255: that or more.
     pub signalled: u8,

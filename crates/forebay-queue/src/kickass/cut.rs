@@ -7,7 +7,7 @@
 //! in the units of 8 bytes that its offset has. So a packet of 1500 bytes, of which 1452 are
 //! payload, can carry codes up to 181 (1448 bytes, 8.1 Gbit/s), and one of 1280, the least MTU of
 //! IPv6, up to 153 (1224 bytes, 1.4 Gbit/s). A cut costs 48 bytes, 56 where the router puts the
-//! Fragment header in. The leading piece of 24 bytes holds the 20 bytes of a TCP header that hosts
+//! Fragment header in. The first fragment of 24 bytes holds the 20 bytes of a TCP header that hosts
 //! insist on (Linux does; RFC 7112 may be read as asking for its options, too).
 
 use forebay_base::{
@@ -35,7 +35,7 @@ pub enum Ipv6 {
 pub(super) struct Cuttable {
     /// What follows the IP header and its options.
     payload_bytes: u16,
-    /// It is a leading piece.
+    /// It is a first fragment.
     leads: bool,
     /// What a cut adds to the bytes of IP.
     pub(super) cut_bytes: u16,
@@ -101,7 +101,7 @@ fn cuttable_v6(
     if !leads && packet.wire_len() < least_bytes.max(LEAST_V6_BYTES) {
         return None;
     }
-    // What a leading piece can have, which is no longer than the packet was: links have an MTU.
+    // What a first fragment can have, which is no longer than the packet was: links have an MTU.
     let payload_bytes = packet.wire_len() - PIECE_BYTES;
     let cut_bytes = PIECE_BYTES + if inserts { FRAGMENT_HEADER_BYTES } else { 0 };
     Some(Cuttable { payload_bytes, leads, cut_bytes })
