@@ -91,7 +91,7 @@ pub(crate) fn check_times(
 pub(crate) struct Setting {
     target: Span,
     interval: Span,
-    /// Rule 1: a backlog that is no queue.
+    /// Rule 1: a backlog that does not count as a queue.
     mtu_bytes: u64,
     ecn: bool,
     /// Rule 7; [`Span::MAX`]: none.

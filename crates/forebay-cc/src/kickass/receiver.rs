@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// A liar's codes stay codes; who is mute writes what plain TCP writes.
+    /// A liar's codes stay codes; a mute receiver writes what plain TCP writes.
     #[test]
     fn receivers_of_experiments_lie_and_keep_silent() {
         for (lie_codes, bytes, told) in
@@ -354,7 +354,7 @@ mod tests {
         let off = told.rate.unwrap().bps().abs_diff(rate.unwrap().bps());
         assert!(off < 32, "a unit of 31.25 bit/s");
         assert_eq!(report(&mut receiver, NOW), None, "nothing came since");
-        // What could not be cut is no news; what could and was not, is.
+        // A packet that could not be cut carries no news; one that could and was not, does.
         receiver.on_datagram(NOW, &DatagramView { dont_fragment: true, ..DATA });
         assert_eq!(report(&mut receiver, NOW), None);
         receiver.on_datagram(NOW, &DATA);

@@ -192,7 +192,7 @@ impl Credits {
         let moved = before != Some(nonce);
         Heard { forgotten, moved, from: before.filter(|_| moved), news }
     }
-    /// Remember what the first ACK of a flow says. False if there is no room.
+    /// Remember the first ACK of a flow. False if there is no room.
     fn know(&mut self, flow: FlowKey, said: Said) -> bool {
         if self.flows.len() >= self.crowd {
             self.flows.retain(|_, other| other.at + ENDED_AFTER > said.at);

@@ -13,7 +13,7 @@ const PLACES_PER_FLOW: usize = 4;
 const FEWEST_PLACES: usize = 16;
 
 /// See the module. The caller must check a hint: the flow may have gone, or another have its
-/// place. It is no state: where two machines differ in their hints alone, they are equal.
+/// place. Hints are not state: machines that differ in them alone are equal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hints {
     /// A power of two of them, or none.

@@ -215,7 +215,7 @@ impl<T> Interface<T> {
                 if first {
                     self.reconsider(flow);
                 }
-                // Who may send has not changed where the turn and its first packet are the same.
+                // Eligibility has not changed where the turn and its first packet are the same.
                 if first || head != self.cache.head() || !kept.pushed_out.is_empty() {
                     self.cache.settle(&mut self.credits);
                 }

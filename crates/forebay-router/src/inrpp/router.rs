@@ -219,7 +219,7 @@ impl Inrpp {
 
     /// A message of a neighbour.
     fn on_message(&mut self, in_port: PortId, packet: &Packet, cx: &mut NodeContext<'_>) {
-        // What does not parse is no message of ours: it ends here all the same, for it was
+        // A packet that does not parse is not our message: it ends here all the same, for it was
         // addressed to this router alone.
         if let Some(Ok(message)) = Message::of_packet(packet, cx.arena) {
             let view = View { ports: &self.ports, links: cx.ports };

@@ -48,7 +48,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 /// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probe {
-    /// Who asks.
+    /// The requesting router.
     pub from: RouterId,
     /// The router for which traffic would be detoured.
     pub target: RouterId,
@@ -68,7 +68,7 @@ pub struct Probe {
 /// Delta+ and Delta- of one interface for one asker (paper, equation 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feedback {
-    /// Who answers.
+    /// The answering router.
     pub from: RouterId,
     /// As in the probe.
     pub target: RouterId,

@@ -1,4 +1,4 @@
-//! Who wants to send on a detour over which interface of this router: the answering side.
+//! Routers that want to send on a detour over an interface of this one: the answering side.
 
 use super::control::Probe;
 use super::meter::LoadMeter;

@@ -33,7 +33,7 @@
 //!   on the interface within the same intervals, both filtered. L - r in its place would subtract
 //!   what was not yet there, and turn each decrease into one with a gain of 1, which oscillates.
 //!   The filter does no harm here, for what others send is outside the loop.
-//! * Q counts beyond two packets. Where links are slow one that waits for another is no sign of a
+//! * Q counts beyond two packets. Where links are slow one that waits for another does not make a
 //!   queue, but would cost 7 % of a link of 10 Mbit/s: in balance alpha (C - L) = beta Q / T.
 //! * C - L below zero counts beyond one packet per T_p, for a full link has sometimes one more in
 //!   an interval and sometimes one less. What stays of an excess that small shows in Q.
@@ -51,7 +51,7 @@ const SHUFFLE: f64 = 0.3;
 
 /// Length of a packet on a detour at most, or nearly so.
 const PACKET_BYTES: f64 = 1500.0;
-/// Less than this is no queue.
+/// Less than this does not count as a queue.
 const BURST_BYTES: u64 = 3000;
 
 /// D- of 1 in the units that a message has.
@@ -77,7 +77,7 @@ pub(super) struct Reading {
     pub others: f64,
     /// Q.
     pub queue_bytes: u64,
-    /// N: those who want to send on a detour over it, each (router, primary interface) once.
+    /// N: routers that want to send on a detour over it, each (router, primary interface) once.
     pub contenders: usize,
     /// M: of those the ones that nothing else limits; 0 if the asker is not one of them.
     pub sharing: usize,

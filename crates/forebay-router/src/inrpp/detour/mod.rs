@@ -87,7 +87,7 @@ struct Port {
     open_through: Vec<PortId>,
 }
 
-/// The detours of one router, and its answers to those who ask for detours through it.
+/// The detours of one router, and its answers to requests for detours through it.
 #[derive(Clone, Debug)]
 pub struct Detours {
     me: RouterId,
@@ -334,7 +334,7 @@ impl Detours {
         if heard.changed {
             self.find_pairs(now, out);
         }
-        // Before its first timeout a router has no list to tell; it tells everyone then.
+        // Before its first timeout a router has no list to send; it sends it to all then.
         if heard.answer && self.version > 0 {
             self.tell(now, port, out);
         }
@@ -545,7 +545,7 @@ impl Detours {
         Feedback { from, target, primary, sent, open: false, increase: 0, decrease: 0, cap: 0 }
     }
 
-    /// What `interface` knows about itself, for someone who has `own` bytes per second on it, and
+    /// What `interface` knows about itself, for a router that has `own` bytes per second on it, and
     /// shares it unless limited.
     fn reading(
         &mut self,
