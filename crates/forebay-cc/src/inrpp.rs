@@ -17,7 +17,7 @@
 //!    repeats the last signal.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
-//!    trip, and a quarter of that from there on, until a router asks, or the window no longer limits.
+//!    trip, a quarter of that from there on, until a router asks or the window no longer limits.
 //!    `cwnd -= lost`, at least 1: losses were in no cache, though they counted as in flight. It
 //!    begins with
 //!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
