@@ -220,7 +220,7 @@ pub struct Timeout {
     pub first: bool,
 }
 
-/// Who limits sending between the detection of a loss and its repair.
+/// What limits sending between the detection of a loss and its repair.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RecoveryOwner {
     /// The transport: PRR, RFC 6675 pipe or RFC 6582 inflation, as its configuration says; the
@@ -413,7 +413,7 @@ pub struct Observed {
     /// Unit of its values, such as "B", "bit/s" or "s"; empty for a plain number. Of a mode, what
     /// its numbers stand for: "0 startup, 1 drain".
     pub unit: &'static str,
-    /// The value now. What is not finite is no sample.
+    /// The value now. A value that is not finite is not a sample.
     pub value: f64,
 }
 
@@ -504,7 +504,7 @@ pub trait Controller: Send {
     fn ack_policy(&self) -> Option<AckPolicy> {
         None
     }
-    /// Who limits sending in recovery. Asked when [`Controller::loss_policy`] is.
+    /// What limits sending in recovery. Queried when [`Controller::loss_policy`] is.
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Transport
     }

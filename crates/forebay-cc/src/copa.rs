@@ -594,7 +594,7 @@ mod tests {
         assert_eq!(copa.phase(), "competitive");
         hold(&mut copa, &mut now, ms(109), ms(10));
         assert_eq!((copa.phase(), copa.delta()), ("default", 0.5));
-        // An idle time is no time of a full queue.
+        // Idle time does not count as a full queue.
         now += ms(5_000);
         copa.on_sent(now, &sent(true));
         told(&mut copa, now, ms(200));

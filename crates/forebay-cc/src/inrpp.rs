@@ -17,9 +17,9 @@
 //!    repeats the last signal.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
-//!    trip, and a quarter of that from there on, until a router asks, or the window is no limit any
-//!    more. `cwnd -= lost`, at least 1: what is lost was in no cache, though it counted as in
-//!    flight. It begins with
+//!    trip, a quarter of that from there on, until a router asks or the window no longer limits.
+//!    `cwnd -= lost`, at least 1: losses were in no cache, though they counted as in flight. It
+//!    begins with
 //!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
 //!    open loop too, the SYN-ACK for instance: a congested router has room for that many packets
 //!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
@@ -469,7 +469,7 @@ impl Controller for Inrpp {
                 self.fall_back();
             }
         }
-        // Data of the other direction repeats an ACK number; it is no ACK packet.
+        // Data of the other direction repeats an ACK number; it is not an ACK packet.
         if signal.is_some() || ack.acked_bytes > 0 || ack.duplicate {
             let paused = signal.is_some_and(|signal| signal.ask == Ask::Pause);
             self.take_ack(ack.delivered_bytes, ack.in_flight_bytes, paused);
@@ -606,7 +606,7 @@ impl Feedback for InrppReceiver {
         AckDemand::Policy
     }
 
-    /// A cache keeps what a flow sends in order, but for what is sent again: no duplicate waits
+    /// A cache keeps a flow's packets in order, except retransmissions: no duplicate waits
     /// there until sequence numbers come round.
     fn wants_paws(&self) -> bool {
         !self.peer_speaks

@@ -1,10 +1,10 @@
 //! Kick-Ass end points: Flores, Wenzel and Kuzmanovic, "Enabling Router-Assisted Congestion Control
 //! on the Internet", ICNP 2016 (doi:10.1109/ICNP.2016.7784442).
 //!
-//! Routers cut packets that may be cut; the length of the leading piece is a code for the rate that
-//! they allow (`forebay-signal`). The receiver reads it, and reports it on its ACKs. The sender is
-//! in one of two modes. R is the rate of the last report, in bit/s of IP packets, as the guards let
-//! it through; SMSS the segment; times are round trips of the sender:
+//! Routers cut packets that may be cut; the length of the first fragment is a code for the rate
+//! that they allow (`forebay-signal`). The receiver reads it, and reports it on its ACKs. The
+//! sender is in one of two modes. R is the rate of the last report, in bit/s of IP packets, as the
+//! guards let it through; SMSS the segment; times are round trips of the sender:
 //!
 //! 1. a SYN offers, a SYN-ACK takes. Without both: plain TCP, and DF as the connection has it. A
 //!    retransmitted SYN offers nothing from some number on: some middleboxes drop options that they

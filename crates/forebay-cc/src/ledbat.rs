@@ -1,7 +1,7 @@
 //! LEDBAT++ (draft-irtf-iccrg-ledbat-plus-plus): Balasubramanian, Ertugay, Havey and Bagnulo,
 //! "LEDBAT++: congestion control for background traffic", after LEDBAT (RFC 6817).
 //!
-//! A flow for background traffic: it keeps the queue below a target, and gives way to all who fill
+//! A flow for background traffic: it keeps the queue below a target, and yields to flows that fill
 //! it further. W in segments, delays in seconds; `delay` is the smallest of the last 4 RTT samples
 //! less `base`, the smallest of 10 minutes (RFC 6817 section 4.2):
 //!

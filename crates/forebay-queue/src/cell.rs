@@ -17,7 +17,7 @@
 //!
 //! Differs from the paper in: time is continuous, not in slots; a turn is a packet, so small
 //! packets that share an opportunity may be of two users. In a scenario all users have one channel,
-//! so r_i is the same for all: it is the law that tells users of different rates apart, and
+//! so r_i is the same for all: rules 1 and 2 would distinguish users of different rates, but
 //! nothing gives the discipline these rates yet.
 
 use crate::discipline::{Discipline, Overflow};
@@ -84,7 +84,7 @@ impl Params {
     }
 }
 
-/// The law of proportional fairness by itself: averages of users, which have numbers from 0 on.
+/// Proportional fairness by itself: averages of users, which have numbers from 0 on.
 ///
 /// All averages fall by one factor, so each is kept as it would be had it never fallen, T_i exp(t /
 /// tc), and compared like that.
@@ -106,7 +106,7 @@ impl ProportionalFair {
         let (scaled, served) = (Vec::new(), Vec::new());
         ProportionalFair { average_ns, since: Time::ZERO, scaled, served, services: 0 }
     }
-    /// A user more, who has had nothing.
+    /// Adds a user that has not been served.
     pub fn add(&mut self) {
         self.scaled.push(0.0);
         self.served.push(0);
@@ -184,7 +184,7 @@ impl Cell {
         }
         user
     }
-    /// Whose turn it is, if anybody has packets.
+    /// The user to serve next; None if all queues are empty.
     fn next(&self) -> Option<usize> {
         let waits = |&user: &usize| self.queues[user].packets() > 0;
         let mut waiting = (0..self.queues.len()).filter(waits);
@@ -213,8 +213,8 @@ impl Discipline for Cell {
         }
         Ok(())
     }
-    /// True: who the packet is for is not known here. That of a user whose queue is full is
-    /// dropped in `enqueue`.
+    /// True: the packet's user is not known here. `enqueue` drops it if that user's queue is
+    /// full.
     fn has_room(&self, wire_len: u16) -> bool {
         self.limit.admits(wire_len, 0, 0)
     }

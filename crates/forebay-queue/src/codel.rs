@@ -2,7 +2,7 @@
 //!
 //! Nichols, Jacobson, McGregor and Iyengar, "Controlled Delay Active Queue Management": RFC 8289
 //! section 5 (doi:10.17487/RFC8289). T is `target_ms`, I is `interval_ms`, B the backlog in bytes
-//! behind the packet that leaves, and its sojourn is the time that it waited. When a packet leaves:
+//! after the packet that leaves, and its sojourn is the time that it waited. When a packet leaves:
 //!
 //! 1. the queue is below target if sojourn < T, or if B is at most one MTU, or if it is empty;
 //! 2. a drop is allowed when the queue has not been below target for I;
@@ -80,12 +80,12 @@ pub(crate) fn check_times(
     require(interval, "interval_ms", "above target_ms, at most 60000")
 }
 
-/// What the control law is given.
+/// Parameters of the control law.
 #[derive(Clone, Debug)]
 pub(crate) struct Setting {
     target: Span,
     interval: Span,
-    /// Rule 1: a backlog that is no queue.
+    /// Rule 1: a backlog that does not count as a queue.
     mtu_bytes: u64,
     ecn: bool,
     /// Rule 7; [`Span::MAX`]: none.
@@ -116,7 +116,7 @@ impl Setting {
 pub(crate) trait Source {
     /// The first packet.
     fn pop(&mut self) -> Option<Packet>;
-    /// Bytes behind it.
+    /// Bytes after it.
     fn bytes(&self) -> u64;
 }
 
@@ -175,7 +175,7 @@ impl Control {
         self.act(setting, packet?, queue, cx)
     }
 
-    /// Rules 1 and 2: may `packet`, with `backlog_bytes` behind it, be dropped?
+    /// Rules 1 and 2: may `packet`, with `backlog_bytes` after it, be dropped?
     #[inline]
     fn allows(
         &mut self,
@@ -240,7 +240,7 @@ impl Control {
         } else {
             cx.drop_packet(packet, DropReason::Early);
             let next = queue.pop();
-            // What it says is not asked: the state is entered in any case.
+            // The result does not matter: the state is entered in any case.
             self.allows(setting, next.as_ref(), queue.bytes(), cx.now);
             next
         };

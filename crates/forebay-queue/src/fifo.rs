@@ -12,7 +12,7 @@ pub struct Fifo {
 }
 
 impl Fifo {
-    /// Put a packet behind the others.
+    /// Append a packet.
     #[inline]
     pub fn push(&mut self, packet: Packet) {
         self.bytes += packet.wire_len() as u64;

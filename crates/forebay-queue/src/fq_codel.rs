@@ -3,7 +3,7 @@
 //! Hoeiland-Joergensen et al., "The Flow Queue CoDel Packet Scheduler and Active Queue Management
 //! Algorithm": RFC 8290 section 4 (doi:10.17487/RFC8290). Q is `quantum_bytes`.
 //!
-//! 1. A packet goes into the queue that its hash says: of addresses, ports, protocol and a salt. A
+//! 1. A hash of addresses, ports, protocol and a salt selects a packet's queue. A
 //!    queue that is on no list gets the credits Q and goes to the end of the list of new queues.
 //! 2. The next packet comes from the first new queue, or from the first old one if there is no new
 //!    one. A queue whose credits are not above 0 gets Q more, goes to the end of the old list, and
@@ -94,7 +94,7 @@ impl Params {
 /// No slot, no flow.
 const NONE: u32 = u32::MAX;
 
-/// A packet that waits, and the one behind it in its queue; or a free slot, and the next free one.
+/// A waiting packet, and the next one in its queue; or a free slot, and the next free one.
 #[derive(Debug)]
 struct Slot {
     packet: Option<Packet>,

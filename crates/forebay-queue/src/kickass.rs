@@ -1,45 +1,44 @@
 //! The Kick-Ass router port: Flores, Wenzel, Kuzmanovic, "Enabling Router-Assisted Congestion
 //! Control on the Internet" (ICNP 2016, doi:10.1109/ICNP.2016.7784442).
 //!
-//! The port computes one rate R for all flows, and says it by cutting packets: the payload of the
-//! leading piece is a code, 24 to 1472 bytes for 120 kbit/s to 9.8 Gbit/s.
+//! The port computes one rate R for all flows, and signals it by cutting packets: the payload of
+//! the first fragment is a code, 24 to 1472 bytes for 120 kbit/s to 9.8 Gbit/s.
 //!
-//! 1. R is that of RCP (equations 1, 2 and 4 there), in bit/s as the link counts them, bytes beside
-//!    the packet and the 20 bytes of each cut included. y counts the latter on arrival;
-//! 2. a code counts bytes of IP packets before they are cut: it says `R b / w`, where b is what the
-//!    full-sized packets of the last interval are long, and w what the link carries for them: 1500
-//!    of 1520 where all are cut. At C = 150 Mbit/s one flow is told 148.0;
-//! 3. d is the mean of the round-trip times that indicators say (packets with DF of 600 to 611
-//!    bytes);
+//! 1. R is that of RCP (equations 1, 2 and 4 there), in bit/s as the link counts them, including
+//!    link overhead and the 20 bytes of each cut. y counts the latter on arrival;
+//! 2. a code counts bytes of IP packets before they are cut: it carries `R b / w`, where b is the
+//!    length of full-sized packets in the last interval, and w what the link carries for them: 1500
+//!    of 1520 where all are cut. At C = 150 Mbit/s one flow receives 148.0;
+//! 3. d is the mean of the round-trip times of indicators (packets with DF of 600 to 611 bytes);
 //! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole
-//!    and at least 1500 bytes long, or is the leading piece of a datagram and longer than the code
-//!    says. All else passes: the receiver sees the lowest rate on its way. The tail keeps the MF of
-//!    what was cut;
+//!    and at least 1500 bytes long, or is the first fragment of a datagram and longer than the code
+//!    asks for. All else passes: the receiver sees the lowest rate on its path. The tail keeps the
+//!    MF of the packet that was cut;
 //! 5. where more than half of the limit waits, or R is below the smallest code, nothing is cut:
-//!    fallback, in which senders are TCP. Above the largest code the largest is said.
+//!    fallback, in which senders are TCP. Above the largest code the port sends the largest.
 //!
 //! Of IPv6, whose routers do not cut, the port cuts what carries a Fragment header, or puts one in:
 //! see [`Ipv6`].
 //!
 //! The code is the largest of at most R ("floor"), which makes the loop hunt between two codes 6.4
-//! % apart. With dither it is that one or the next, such that the mean of what codes say is R: by a
-//! draw for each packet, or by a hash of addresses, protocol and ID ("shared"), which is the same
+//! % apart. With dither it is that one or the next, such that the mean of the codes' rates is R: by
+//! a draw for each packet, or by a hash of addresses, protocol and ID ("shared"), which is the same
 //! in all routers, so that the lower of two equal rates is not too low (two draws: up to 1.6 %).
 //!
 //! In equilibrium q = 0. If y does not count the 20 bytes, a queue of `q = (20 / 1520) (alpha /
 //! beta) C d` stands.
 //!
 //! Fallback "hardened": the paper's rule does not end where TCP alone keeps more than half of a
-//! queue filled, begins with every burst, and R, computed from a load that does not listen, falls
-//! to nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
+//! queue filled, begins with every burst, and R, computed from a load that ignores it, falls to
+//! nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
 //! half of the limit, where the limit is reached after more than d above half, or where R falls
 //! below the smallest code. They come back after the mean was below 0.35 for d, 2 d after they
 //! ended at the soonest. If it never is, they come back for 4 d on trial, every 16 s: a trial costs
-//! those who listen what the others take meanwhile. Where nine tenths of what arrives is of flows
-//! that let routers cut, nobody else fills the queue: the trial comes as soon as the others have
+//! participating flows what the others take meanwhile. Where nine tenths of what arrives is of
+//! flows that let routers cut, no others fill the queue: the trial comes as soon as the others have
 //! left, again after 2 d, 4 d and so on, at most 2 s; one that runs when they leave begins anew.
-//! R keeps its first value until somebody who listens has sent something, for it would rise while
-//! flows are in their handshakes, and all of them would be told too much. Until signals are back R
+//! R keeps its first value until a participating flow has sent something, for it would rise while
+//! flows are in their handshakes, and all of them would receive too much. Until signals are back R
 //! is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C /
 //! N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et al.
 //! 1990, doi:10.1145/78922.78925).
@@ -47,10 +46,9 @@
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
 //! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near
-//! to its end as it can be, for a packet that comes whole says nothing. Where several routers fall
-//! back or signal, a missing code tells nothing of the others: with `explicit_tcp` a port that
-//! falls back says the smallest code, which end points that agreed on it take for that, and others
-//! for 120 kbit/s.
+//! to its end as it can be, for a whole packet carries no code. Where several routers fall back or
+//! signal, a missing code hides the others: with `explicit_tcp` a port that falls back sends the
+//! smallest code, which end points that agreed on it take for that, and others for 120 kbit/s.
 
 mod cut;
 mod fallback;
@@ -111,8 +109,8 @@ impl SchemeParams for KickAssPortParams {
     }
 }
 
-/// What a code can say of a rate: the largest code of at most it, and how often the next one is
-/// said instead if the mean is to be that rate.
+/// A rate in codes: the largest code of at most it, and how often to send the next one instead if
+/// the mean is to be that rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Coded {
     code: Code,
@@ -149,7 +147,7 @@ pub struct KickAssPort {
     control: RateControl,
     rtt: RoundTrip,
     mode: Mode,
-    /// What R says, computed once per interval.
+    /// R in codes, computed once per interval.
     coded: Option<Coded>,
     /// `b / w` of point 2.
     ip_share: f64,
@@ -202,14 +200,14 @@ impl KickAssPort {
     fn refresh(&mut self) {
         self.coded = Coded::of(self.code_bps(self.control.rate_bps));
     }
-    /// What a leading piece says now, at least; None: nothing.
+    /// The lowest code that a first fragment carries now; None: nothing is cut.
     fn least_code(&self) -> Option<Code> {
         match self.coded.filter(|_| self.mode.signals()) {
             Some(coded) => Some(coded.code),
             None => self.params.explicit_tcp.then_some(Code::MIN),
         }
     }
-    /// What this packet says now.
+    /// The code for this packet.
     fn draw(&mut self, packet: &Packet, least: Code, arena: &Arena) -> Code {
         let next = self.coded.filter(|coded| coded.code == least).map_or(0.0, |coded| coded.next);
         if next == 0.0 || !self.mode.signals() {
@@ -247,7 +245,7 @@ impl KickAssPort {
         self.mode.on_interval(look);
         if let Some((share, drains)) = self.mode.flow_share() {
             let even_bps = share * self.control.target_bps();
-            // Not below what can be said, if that is no more than an even share.
+            // Not below the smallest code, if that is no more than an even share.
             let least_bps = Code::MIN.rate().bps() as f64 / self.ip_share + 1.0;
             self.control.set_rate((drains * even_bps).max(least_bps.min(even_bps)));
         }

@@ -13,7 +13,7 @@ pub enum Limit {
 }
 
 impl Limit {
-    /// True if a packet of `wire_len` bytes fits behind `packets` packets of `bytes` bytes.
+    /// True if a packet of `wire_len` bytes fits after `packets` packets of `bytes` bytes.
     #[inline]
     pub const fn admits(self, wire_len: u16, packets: u64, bytes: u64) -> bool {
         match self {

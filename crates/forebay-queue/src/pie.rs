@@ -20,9 +20,10 @@
 //! 7. It is marked instead if it is ECN-capable and p is below `ecn_threshold` (section 5.1).
 //!
 //! Differs from the RFC in: the delay is the wait of the last packet that left, 0 if nothing waits,
-//! which section 5.2 allows beside its estimate from the rate; PIE is always on, there a queue must
-//! have been a third full; the MTU of the link is the mean packet size; packets of all lengths have
-//! one probability. p below 1e-9 over an empty queue is 0, so that an idle network comes to rest.
+//! which section 5.2 allows instead of its estimate from the rate; PIE is always on, there a queue
+//! must have been a third full; the MTU of the link is the mean packet size; packets of all lengths
+//! have one probability. p below 1e-9 over an empty queue is 0, so that an idle network comes to
+//! rest.
 
 use crate::discipline::{Discipline, Overflow};
 use crate::fifo::Fifo;

@@ -56,8 +56,8 @@ impl Pipeline {
         self.discipline.enqueue(packet, cx)
     }
     /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted
-    /// at once. A limit says nothing here, for what is in service is not counted. Its stamp says
-    /// nothing.
+    /// at once. No limit applies here, for the packet in service is not counted. Its hop time has
+    /// no meaning.
     #[inline]
     pub fn pass(&mut self, mut packet: Packet, cx: &mut PortContext<'_>) -> Option<Packet> {
         debug_assert_eq!(self.backlog_packets(), 0, "it would overtake");

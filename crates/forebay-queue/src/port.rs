@@ -12,7 +12,7 @@ pub struct PortInit {
     pub rate: Rate,
     /// Longest IP packet on the link, in bytes.
     pub mtu_bytes: u16,
-    /// Bytes that each packet costs on the link beside its own (PPP 2, Ethernet 38).
+    /// Framing overhead of the link per packet, in bytes (PPP 2, Ethernet 38).
     pub overhead_bytes: u16,
     /// Random numbers for this machine alone: the discipline of a port has one stream, its scheme
     /// another. A salt for [`PortContext::flow_hash`] is drawn from it.
@@ -37,8 +37,8 @@ impl PortContext<'_> {
         self.drops.record(packet, reason, self.arena);
     }
     /// Set CE in `packet` (RFC 3168 section 5), and count it. False if it is not ECN-capable:
-    /// nothing has happened, and whoever must tell of congestion drops it. A packet that carries CE
-    /// already is not counted again.
+    /// nothing has happened, and a discipline that must signal congestion drops it. A packet that
+    /// carries CE already is not counted again.
     pub fn mark(&mut self, packet: &mut Packet) -> bool {
         match packet.ecn() {
             Ecn::NotEct => return false,

@@ -1,6 +1,6 @@
 //! One rate for all flows of a port, computed once per interval: the loop of RCP (IWQoS 2005,
-//! doi:10.1007/11499169_22). Schemes differ in how they tell senders of it, and in how they learn
-//! round-trip times.
+//! doi:10.1007/11499169_22). Schemes differ in how they signal it to senders, and in how they
+//! learn round-trip times.
 //!
 //! Equations have the numbers that they have at the head of `rcp.rs`.
 
@@ -13,7 +13,7 @@ const FULL_PACKET_BYTES: u64 = 1500;
 const LEAST_BITS_PER_RTT: f64 = 0.01 * 1000.0 * 8.0;
 /// Standard deviation of the first interval, as a share of it.
 const FIRST_INTERVAL_DEVIATION: f64 = 0.2;
-/// The first interval is drawn from within so many standard deviations: it stays positive.
+/// Standard deviations within which the first interval is drawn: it stays positive.
 const MOST_DEVIATIONS: f64 = 4.0;
 
 /// Gains of the loop by name.
@@ -156,8 +156,8 @@ pub(crate) struct RateControl {
 }
 
 impl RateControl {
-    /// A port at the start of time, of a link of this rate, on which each packet costs so many
-    /// bytes beside its own. Panics if the parameters do not pass [`RateParams::check`].
+    /// A port at the start of time, of a link of this rate and framing overhead per packet.
+    /// Panics if the parameters do not pass [`RateParams::check`].
     pub(crate) fn new(
         rate: Rate,
         overhead_bytes: u16,
@@ -230,8 +230,8 @@ impl RateControl {
         self.rtt_s += gain.min(1.0) * (sample_s - self.rtt_s);
     }
 
-    /// A packet of so many bytes, those of the link among them, arrives at `now`, behind
-    /// `backlog_bytes` that wait.
+    /// A packet of `bytes`, link overhead included, arrives at `now` at a queue of
+    /// `backlog_bytes`.
     pub(crate) fn arrive(&mut self, now: Time, bytes: u64, backlog_bytes: u64) {
         self.catch_up(now, backlog_bytes);
         self.asleep = false;

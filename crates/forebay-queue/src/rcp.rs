@@ -23,11 +23,10 @@
 //!
 //! Differs from the authors' code in: y is divided by the length that the interval had, also the
 //! first; an interval without a sample leaves d alone instead of averaging an old one; T is no
-//! shorter than a packet of 1500 bytes takes, and `T / d` in 1 and 3 no more than 1; bytes on the
-//! link beside the packet (PPP, Ethernet) count in y, not in q; a port where nothing arrives and
-//! nothing waits asks for no timer: 1 with y = q = 0 is caught up, interval by interval, when it is
-//! next looked at. A packet that a router has cut shows its options to nobody: it counts in y, and
-//! is not stamped.
+//! shorter than a packet of 1500 bytes takes, and `T / d` in 1 and 3 no more than 1; link overhead
+//! (PPP, Ethernet) counts in y, not in q; a port where nothing arrives and nothing waits requests
+//! no timer: 1 with y = q = 0 is caught up, interval by interval, on the next access. The options
+//! of a fragmented packet cannot be read: it counts in y, and no rate is written on it.
 
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::{RateControl, RateParams};
@@ -64,8 +63,8 @@ pub struct RcpPort {
 }
 
 impl RcpPort {
-    /// A port at the start of time, of a link of this rate, on which each packet costs so many
-    /// bytes beside its own. Panics if the parameters do not pass [`RcpPortParams::check`].
+    /// A port at the start of time, of a link of this rate and framing overhead per packet.
+    /// Panics if the parameters do not pass [`RcpPortParams::check`].
     pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, mut rng: Rng) -> RcpPort {
         RcpPort { control: RateControl::new(rate, overhead_bytes, params, &mut rng) }
     }

@@ -1,4 +1,4 @@
-//! RED: tells of congestion with a probability that grows with the average queue.
+//! RED: marks or drops arrivals with a probability that grows with the average queue.
 //!
 //! Floyd and Jacobson, "Random early detection gateways for congestion avoidance", 1993
 //! (doi:10.1109/90.251892); the gentle variant and Adaptive RED by Floyd, Gummadi and Shenker,
@@ -223,7 +223,7 @@ pub struct Red {
     params: Params,
     rng: Rng,
     rate: Rate,
-    /// Of the link: bytes that each packet costs beside its own.
+    /// Framing overhead of the link per packet.
     overhead_bytes: u16,
     /// When the last packet had left, while the queue is empty.
     idle_since: Time,

@@ -1,6 +1,6 @@
 //! The first and the last stage of a port, which belong together: what a scheme measures where
-//! packets arrive, and what it does to packets that leave. What the one tells the other is their
-//! own business: one machine has both.
+//! packets arrive, and what it does to packets that leave. One machine has both, and they share
+//! its state.
 
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
@@ -16,15 +16,15 @@ pub struct Backlog {
     pub packets: u64,
 }
 
-/// Packets that leave right behind the first one that an egress gives, adjacent on the wire, before
-/// anything else that waits.
+/// Packets that leave right after the first one that an egress returns, adjacent on the wire,
+/// before anything else that waits.
 pub struct Behind<'a> {
     packets: &'a mut VecDeque<Packet>,
     queued_at: Time,
 }
 
 impl<'a> Behind<'a> {
-    /// Most packets that may leave behind the first.
+    /// Maximum number of packets that may leave after the first.
     pub const MOST: usize = 3;
 
     /// What is put here goes into this list, as if it had come at `queued_at`.
@@ -40,8 +40,8 @@ impl<'a> Behind<'a> {
         packet.set_stamp(self.queued_at);
         self.packets.push_back(packet);
     }
-    /// Cut `packet` behind so many bytes of its IP payload: its leading piece, while the tail is
-    /// [pushed](Behind::push). Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
+    /// Cut `packet` after `lead_bytes` of its IP payload: returns the first fragment, and
+    /// [pushes](Behind::push) the tail. Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
     pub fn cut(
         &mut self,
         packet: Packet,
@@ -72,8 +72,8 @@ pub trait PortScheme: Send {
     /// A packet arrives at the port, before any drop: read it, and change what routers may change.
     /// `queue` is what waits, without it.
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>);
-    /// `packet` is next on the transmitter, and `queue` is what waits behind it. What is returned
-    /// leaves first, then what was put into `behind`: each of those counts as made by cutting.
+    /// `packet` is next on the transmitter, and `queue` is what waits after it. The returned packet
+    /// leaves first, then those pushed to `behind`: each of these counts as made by cutting.
     fn leave(
         &mut self,
         packet: Packet,
@@ -96,7 +96,7 @@ pub trait PortScheme: Send {
     fn publish(&self, _now: Time, _see: &mut dyn FnMut(&'static str, f64)) {}
 }
 
-/// A large machine lies beside the port, so that ports without it stay small.
+/// A large machine is boxed, so that ports without it stay small.
 impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
     #[inline]
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {

@@ -63,7 +63,7 @@ macro_rules! schemes {
             /// Brought from outside.
             Custom(Box<dyn PortScheme>),
         }
-        /// What a port does beside queueing, with its parameters: `{ rcp = {} }`.
+        /// What a port does in addition to queueing, with its parameters: `{ rcp = {} }`.
         #[derive(Clone, Default, Serialize, Deserialize)]
         #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum SchemeSpec {

@@ -13,9 +13,9 @@ pub trait Ports {
     fn backlog_bytes(&self, port: PortId) -> u64;
     /// True if the queue of a port would take a packet of `wire_len` bytes now.
     fn has_room(&self, port: PortId, wire_len: u16) -> bool;
-    /// The rate of the link behind a port.
+    /// The rate of a port's link.
     fn rate(&self, port: PortId) -> Rate;
-    /// Longest IP packet that the link behind a port takes, in bytes.
+    /// Longest IP packet that a port's link takes, in bytes.
     fn mtu_bytes(&self, port: PortId) -> u16;
     /// False while that link is down.
     fn is_up(&self, port: PortId) -> bool;
@@ -78,7 +78,8 @@ pub trait RouterSettings: Params + Send + Sync + 'static {
     type Router: Forwarding;
     /// The machine of one node. The settings are within their ranges.
     fn build(&self, init: RouterInit<'_>) -> Self::Router;
-    /// Most bytes that it holds beside the queue of a port of that rate: for estimates of memory.
+    /// Maximum bytes that it holds in addition to the queue of a port of that rate: for memory
+    /// estimates.
     fn cache_bytes(&self, _port: PortId, _rate: Rate) -> u64 {
         0
     }
@@ -105,8 +106,7 @@ pub enum Verdict {
 pub enum Sends {
     /// Those that came to the node and that its routes send there, and no others.
     Routed,
-    /// Any that came to the node. Those of its own, if it makes any, end at the node behind the
-    /// port.
+    /// Any that came to the node. Those of its own, if it makes any, end at the port's neighbour.
     Passing,
     /// Any, also packets of its own for any address.
     Any,
@@ -115,7 +115,7 @@ pub enum Sends {
 /// Owns the caches of one node.
 pub trait Forwarding: Any + Send {
     /// False if it never keeps a packet: it gives no [`Verdict::Held`] and puts no port into
-    /// [`Work::ready`]. The links behind its ports may then be of the simple kind, whose departures
+    /// [`Work::ready`]. The links of its ports may then be of the simple kind, whose departures
     /// are known when packets are queued. Asked once, when a network is built.
     fn holds_packets(&self) -> bool {
         true
@@ -167,7 +167,7 @@ pub trait Forwarding: Any + Send {
     }
     /// The time asked for has come. Early calls do nothing, late ones are legal.
     fn on_timeout(&mut self, _cx: &mut NodeContext<'_>) {}
-    /// The link behind `port` has failed, or works again; so has its other direction.
+    /// The link of `port` went down or up, in both directions.
     fn on_link(&mut self, _port: PortId, _up: bool, _cx: &mut NodeContext<'_>) {}
     /// The node restarts: everything held and learnt is lost.
     fn restart(&mut self, _cx: &mut NodeContext<'_>) {}

@@ -120,8 +120,8 @@ macro_rules! routers {
                     ForwardingSpec::Custom(_, make) => AnyForwarding::Custom(make(init)),
                 }
             }
-            /// Most bytes that it holds beside the queue of a port of that rate; 0 of one from
-            /// outside.
+            /// Maximum bytes that it holds in addition to the queue of a port of that rate; 0 if
+            /// it is from outside.
             pub fn cache_bytes(&self, port: PortId, rate: Rate) -> u64 {
                 match self {
                     ForwardingSpec::PlainIp | ForwardingSpec::Custom(..) => 0,

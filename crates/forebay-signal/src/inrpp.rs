@@ -38,7 +38,7 @@ pub const ECHO_BYTES: u16 = 8;
 /// returned.
 pub const BACK_PRESSURE_BYTES: u16 = 10;
 
-/// The largest allowance that the option holds: so many packets or more.
+/// The largest allowance that the option holds: this many packets or more.
 pub const MAX_ALLOWANCE: u8 = 63;
 
 /// What a congested interface asks of those upstream.
@@ -83,13 +83,13 @@ pub struct BackPressure {
     /// What is asked.
     pub ask: Ask,
     /// Packets for which a congested interface has room, of this flow: 1 to [`MAX_ALLOWANCE`]; 0 if
-    /// none says so. Who asks for less allows nothing: with a slow-down or a pause the option is
-    /// malformed unless this is 0.
+    /// none states one. A stricter signal has no allowance: with a slow-down or a pause the option
+    /// is malformed unless this is 0.
     pub allowance: u8,
-    /// INRPP routers that the ACK has passed, up to 255: 0 tells a sender that nobody on the path
-    /// would hold what it sends.
+    /// INRPP routers that the ACK has passed, up to 255: 0 means that no router on the path would
+    /// hold the sender's packets.
     pub routers: u8,
-    /// Who asks.
+    /// The congested interface.
     pub nonce: Option<Nonce>,
 }
 
@@ -120,7 +120,7 @@ impl BackPressure {
     pub fn overwrite(self, options: &mut OptionList) -> bool {
         options.overwrite_experiment(BACK_PRESSURE_EX_ID, &self.data())
     }
-    /// What a sender hears that two interfaces ask: the stricter of both, with the smaller
+    /// The signal of two interfaces to a sender: the stricter of both, with the smaller
     /// allowance; of equals this one. A pause is stricter than a slow-down, this than an allowance,
     /// and any of them than a cancellation. The count of routers is that of this one.
     #[must_use]
@@ -173,7 +173,7 @@ impl Echo {
     }
 }
 
-/// The notice of a data packet: its sender speaks INRPP, and hears what routers ask by this way.
+/// The notice of a data packet: its sender speaks INRPP, and receives routers' signals this way.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Notice(pub BackPressure);
 

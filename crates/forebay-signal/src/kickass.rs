@@ -1,8 +1,8 @@
-//! Kick-Ass on the wire: rates as lengths of leading pieces, round-trip times as lengths of whole
+//! Kick-Ass on the wire: rates as lengths of first fragments, round-trip times as lengths of whole
 //! packets, and two TCP options.
 //!
 //! ```text
-//! code       payload of the leading piece of an IPv4 datagram, in units of 8 bytes: 3 to 184
+//! code       payload of the first fragment of an IPv4 datagram, in units of 8 bytes: 3 to 184
 //! indicator  a packet with DF of 600 to 611 bytes, IP header included: the sender's RTT
 //! offer      TCP option of a SYN        253  6   "KA"  version(4 bit) flags(4 bit)  caps(8)
 //! report     TCP option of a pure ACK   253  12  "KA"  least(1) last(1) signalled(1) silent(1)
@@ -13,21 +13,21 @@
 //! 2016, doi:10.1109/ICNP.2016.7784442). With R in bytes per millisecond of IP packets before they
 //! are cut:
 //!
-//! 1. `F(R) = 128 ln(R / 12.4392)`: bytes of payload of the leading piece;
-//! 2. `G(L) = 12.4392 exp(L / 128)`: what that length says;
+//! 1. `F(R) = 128 ln(R / 12.4392)`: bytes of payload of the first fragment;
+//! 2. `G(L) = 12.4392 exp(L / 128)`: the rate of that length;
 //! 3. `c = L / 8`, 3 to 184: offsets count in units of 8 bytes (RFC 791 section 3.1), so that a
-//!    code says 6.4 % more than the one below. A router that allows R says the largest code of at
-//!    most R.
+//!    code means 6.4 % more than the one below. A router that allows R sends the largest code of
+//!    at most R.
 //!
-//! Of datagrams that several routers cut, the shortest leading piece stays: the receiver sees the
-//! lowest rate. A packet that comes whole says nothing. The paper counts codes from 24 bytes, which
-//! hold the TCP header without its options, to 1480. A leading piece of 1480 bytes would be the
+//! Of datagrams that several routers cut, the shortest first fragment stays: the receiver sees the
+//! lowest rate. A whole packet carries no code. The paper counts codes from 24 bytes, which
+//! hold the TCP header without its options, to 1480. A first fragment of 1480 bytes would be the
 //! whole of a packet of 1500, so that 1472 is the last one (9.8 Gbit/s).
 //!
-//! With IPv6 the payload is what stands behind the Fragment header, 1452 bytes of a packet of 1500:
+//! With IPv6 the payload is what follows the Fragment header, 1452 bytes of a packet of 1500:
 //! [`Code::MAX_V6`], 1448 bytes and 8.1 Gbit/s, is the last one. The table is the same.
 //!
-//! The paper gives no format for what end points tell each other. Both options carry the ExID "KA"
+//! The paper gives no format for messages between end points. Both options carry the ExID "KA"
 //! (RFC 6994; 253 is the kind for experiments). A rate in a report counts 1/256 byte per
 //! millisecond.
 
@@ -47,7 +47,7 @@ const STEP: f64 = 1.064_494_458_917_859_4;
 /// Bytes of payload that a code counts in.
 const UNIT_BYTES: u16 = 8;
 
-/// What a leading piece says: its payload in units of 8 bytes, [`Code::MIN`] to [`Code::MAX`].
+/// The code of a first fragment: its payload in units of 8 bytes, [`Code::MIN`] to [`Code::MAX`].
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Code(u8);
 
@@ -66,14 +66,14 @@ const RATES_BPS: [u64; Code::MAX.0 as usize + 1] = {
 };
 
 impl Code {
-    /// 24 bytes, 120 kbit/s. Where it was negotiated it says "use TCP", and wins every minimum.
+    /// 24 bytes, 120 kbit/s. Where it was negotiated it means "use TCP", and wins every minimum.
     pub const MIN: Code = Code(3);
     /// 1472 bytes, 9.8 Gbit/s: that, or more.
     pub const MAX: Code = Code(184);
     /// 1448 bytes, 8.1 Gbit/s: the last one of a packet of 1500 bytes with IPv6, that or more.
     pub const MAX_V6: Code = Code(181);
 
-    /// The code that so many bytes of payload in a leading piece are; None: not one.
+    /// The code of a first fragment with this payload; None: not a code.
     pub const fn of_lead_bytes(bytes: u16) -> Option<Code> {
         let units = bytes / UNIT_BYTES;
         if !bytes.is_multiple_of(UNIT_BYTES) || units > Code::MAX.0 as u16 {
@@ -96,11 +96,11 @@ impl Code {
     pub const fn next(self) -> Option<Code> {
         Code::from_byte(self.0 + 1)
     }
-    /// What it says (equation 2), in bit/s of IP packets before they are cut.
+    /// Its rate (equation 2), in bit/s of IP packets before they are cut.
     pub const fn rate(self) -> Rate {
         Rate::clamped(RATES_BPS[self.0 as usize])
     }
-    /// Payload of the leading piece that says it, in bytes.
+    /// Payload of the first fragment that carries it, in bytes.
     pub const fn lead_bytes(self) -> u16 {
         self.0 as u16 * UNIT_BYTES
     }
@@ -140,19 +140,19 @@ impl Offer {
     }
 }
 
-/// What a receiver tells of the codes that came.
+/// A receiver's report of the codes that arrived.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Report {
     /// The lowest code of the last round trip; None: none came.
     pub least: Option<Code>,
-    /// The code of the last leading piece; None: none came.
+    /// The code of the last first fragment; None: none came.
     pub last: Option<Code>,
-    /// Datagrams since the last report that said a code; 255: that or more.
+    /// Datagrams since the last report that carried a code; 255: that or more.
     pub signalled: u8,
     /// Datagrams since the last report that a router might have cut and none did; 255: that or
     /// more.
     pub silent: u8,
-    /// The receiver's mean of the rates that codes said, in 1/256 byte per millisecond on the wire,
+    /// The receiver's mean of the codes' rates, in 1/256 byte per millisecond on the wire,
     /// rounded down; None: none came.
     pub rate: Option<Rate>,
 }
@@ -184,13 +184,13 @@ impl Report {
     }
 }
 
-/// What a packet of 600 to 611 bytes with DF says: the sender's smoothed RTT lies in
+/// Meaning of a packet of 600 to 611 bytes with DF: the sender's smoothed RTT lies in
 /// `[2^k, 2^(k+1) - 1]` ms; 0: below 2 ms; 11: 2048 ms or more.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub struct Indicator(u8);
 
 impl Indicator {
-    /// Length of the packet that says 0, IP header included, in bytes.
+    /// Length of the packet for 0, IP header included, in bytes.
     pub const FIRST_BYTES: u16 = 600;
     /// The last of them.
     pub const LAST: Indicator = Indicator(11);
@@ -222,7 +222,7 @@ impl Indicator {
         }
         Some(Indicator((bytes - Indicator::FIRST_BYTES) as u8))
     }
-    /// Length of the packet that says it, IP header included, in bytes.
+    /// Length of its packet, IP header included, in bytes.
     pub const fn wire_len(self) -> u16 {
         Indicator::FIRST_BYTES + self.0 as u16
     }
@@ -230,7 +230,7 @@ impl Indicator {
     pub const fn index(self) -> usize {
         self.0 as usize
     }
-    /// The middle of what it says.
+    /// The middle of its range.
     pub fn midpoint(self) -> Span {
         Span::from_nanos((self.midpoint_ms() * 1e6) as u64)
     }
@@ -240,7 +240,7 @@ impl Indicator {
             k => 1.5 * (1_u64 << k) as f64 - 0.5,
         }
     }
-    /// The IP ID that tells an indicator from a packet that happens to be as long: IDs of packets
+    /// The IP ID that distinguishes an indicator from a packet of the same length: IDs of packets
     /// with DF have no other use (RFC 6864 section 4.1). `src` and `dst` are the addresses as the
     /// wire has them.
     pub const fn tag(self, src: u32, dst: u32) -> u16 {

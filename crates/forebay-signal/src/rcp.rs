@@ -8,7 +8,7 @@
 //! Dukkipati et al., "Processor Sharing Flows in the Internet" (IWQoS 2005,
 //! doi:10.1007/11499169_22) name the fields and leave the format open. Routers overwrite the rate
 //! of a request with their own where theirs is lower; a grant is the receiver's answer and passes
-//! untouched: whoever sends data in the other direction asks for itself. 253 is the kind for
+//! untouched: a sender of data in the other direction requests its own rate. 253 is the kind for
 //! experiments (RFC 6994).
 //!
 //! A rate is a float of 5 bits of exponent and 27 of mantissa, `mantissa << exponent` bit/s,

@@ -11,8 +11,8 @@
 //! of each tick, and 255 stands for that or more. Both options carry the ExID "Sp" (RFC 6994; 253
 //! is the kind for experiments).
 //!
-//! The authors' sender learns from the forecast, too, how many bytes have arrived or are lost.
-//! TCP's ACK says this already.
+//! The authors' sender also learns from the forecast how many bytes have arrived or are lost.
+//! TCP's ACK carries this already.
 
 use forebay_base::{OptionError, OptionList, Span};
 
@@ -51,7 +51,7 @@ impl Wait {
 /// On ACKs: packets that the path will deliver in the coming ticks, with 95 % certainty.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct Forecast {
-    /// Counts the ticks of the receiver, modulo 256: tells a new forecast from an old one.
+    /// Counts the ticks of the receiver, modulo 256: distinguishes a new forecast from an old one.
     pub number: u8,
     /// Packets tick by tick.
     pub packets: [u8; TICKS],

@@ -84,7 +84,7 @@ impl Machine {
         self.stop_probe();
         self.enter(State::Down, self.params.down_pacing_gain);
     }
-    /// What is sent from now on is no probe.
+    /// Packets sent from now on are not a probe.
     pub(super) fn stop_probe(&mut self) {
         self.cycle.ack_phase = AckPhase::ProbeStopping;
         self.start_round();

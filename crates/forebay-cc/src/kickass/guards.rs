@@ -11,7 +11,7 @@ const NEIGHBOUR: f64 = 1.098_285;
 /// Rates above this are cut to a multiple of what was delivered, in bit/s.
 const DOUBTFUL_BPS: u64 = 1_000_000_000;
 /// Path MTUs that are common, in bytes: PPPoE, tunnels (6in4, GRE, IPsec, WireGuard), the least of
-/// IPv6, the least of old hosts. A router that cuts for one leaves a leading piece of
+/// IPv6, the least of old hosts. A router that cuts for one leaves a first fragment of
 /// `floor8(MTU - 20)` bytes.
 const COMMON_MTUS: [u16; 14] =
     [1492, 1480, 1476, 1472, 1468, 1460, 1454, 1450, 1440, 1420, 1400, 1380, 1280, 576];

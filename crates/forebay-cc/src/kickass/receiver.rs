@@ -1,9 +1,9 @@
-//! The receiver half: reads codes off leading pieces, and reports them on ACKs.
+//! The receiver half: reads codes off first fragments, and reports them on ACKs.
 //!
-//! A leading piece shows its code before its datagram is complete. With `complete` it counts only
+//! A first fragment shows its code before its datagram is complete. With `complete` it counts only
 //! when that happens and TCP has accepted the datagram: its sequence number lies in the window, its
 //! checksum holds, and a piece that was made up overlaps the true one, so that both are dropped.
-//! Until then leading pieces wait by their IP ID, a few at a time.
+//! Until then first fragments wait by their IP ID, a few at a time.
 
 use super::params::{Params, Take};
 use crate::extreme::{End, Extreme};
@@ -12,7 +12,7 @@ use alloc::boxed::Box;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time, kind};
 use forebay_signal::kickass::{Code, OFFER_BYTES, Offer, REPORT_BYTES, Report};
 
-/// Leading pieces that wait for the rest of their datagrams. The rest follows at once, unless the
+/// First fragments that wait for the rest of their datagrams. The rest follows at once, unless the
 /// path reorders.
 const WAITING: usize = 8;
 /// Round trip of which nothing is known.
@@ -42,7 +42,7 @@ struct State {
     mute: bool,
     /// Codes from one to the next are no news: the router draws between them.
     neighbours_are_one: bool,
-    /// Leading pieces by IP ID, the oldest at `oldest`.
+    /// First fragments by IP ID, the oldest at `oldest`.
     waiting: [Option<(u32, Code)>; WAITING],
     oldest: usize,
     least: Extreme,
@@ -145,7 +145,7 @@ impl KickAssReceiver {
             rate,
         };
     }
-    /// A leading piece waits for the rest of its datagram.
+    /// A first fragment waits for the rest of its datagram.
     fn wait(&mut self, id: u32, code: Code) {
         self.state.waiting[self.state.oldest] = Some((id, code));
         self.state.oldest = (self.state.oldest + 1) % WAITING;
@@ -320,7 +320,7 @@ mod tests {
         }
     }
 
-    /// A liar's codes stay codes; who is mute writes what plain TCP writes.
+    /// A liar's codes stay codes; a mute receiver writes what plain TCP writes.
     #[test]
     fn receivers_of_experiments_lie_and_keep_silent() {
         for (lie_codes, bytes, told) in
@@ -354,7 +354,7 @@ mod tests {
         let off = told.rate.unwrap().bps().abs_diff(rate.unwrap().bps());
         assert!(off < 32, "a unit of 31.25 bit/s");
         assert_eq!(report(&mut receiver, NOW), None, "nothing came since");
-        // What could not be cut is no news; what could and was not, is.
+        // A packet that could not be cut carries no news; one that could and was not, does.
         receiver.on_datagram(NOW, &DatagramView { dont_fragment: true, ..DATA });
         assert_eq!(report(&mut receiver, NOW), None);
         receiver.on_datagram(NOW, &DATA);

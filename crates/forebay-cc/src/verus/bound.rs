@@ -10,7 +10,7 @@
 //! 2. with a lossy round W is at most a window of CUBIC (RFC 9438), which begins at what was
 //!    delivered in that round, and takes each lossy round for congestion. Packets sent before the
 //!    last lossy round ended do not count as lost again;
-//! 3. once W was below that window for 2 s there is no bound any more.
+//! 3. once W was below that window for 2 s the bound ends.
 
 use crate::controller::{Ack, Congestion, CongestionCause, Controller, Init};
 use crate::cubic::{self, Cubic};

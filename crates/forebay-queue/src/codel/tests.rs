@@ -99,7 +99,7 @@ fn one_mtu_that_waits_is_not_dropped() {
         let mut port = port(&no_ecn());
         for step in 0..40u32 {
             let now = at(f64::from(step) * 50.0);
-            // Behind each packet that leaves `bytes` wait: one full packet, or one and a byte.
+            // After each packet that leaves `bytes` wait: one full packet, or one and a byte.
             port.offer(now, packet(1, step, 1000, Ecn::NotEct));
             port.offer(now, packet(1, step, bytes - 1000, Ecn::NotEct));
             if step > 0 {

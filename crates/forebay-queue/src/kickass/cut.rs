@@ -2,12 +2,12 @@
 //!
 //! IPv6 has no DF, and its routers may not cut (RFC 8200 section 5). The paper's section V has them
 //! do it all the same, with Fragment headers, "as in IPv4". What such a port may touch is a choice
-//! of its own, [`Ipv6`]. Beside that the rules are those of IPv4: a packet is eligible if it is
-//! whole and long enough, or leads a datagram; a code counts what stands behind the Fragment
-//! header, in the units of 8 bytes that its offset has. So a packet of 1500 bytes, of which 1452
-//! are payload, can say codes up to 181 (1448 bytes, 8.1 Gbit/s), and one of 1280, the least MTU of
+//! of its own, [`Ipv6`]. Otherwise the rules are those of IPv4: a packet is eligible if it is
+//! whole and long enough, or leads a datagram; a code counts what follows the Fragment header,
+//! in the units of 8 bytes that its offset has. So a packet of 1500 bytes, of which 1452 are
+//! payload, can carry codes up to 181 (1448 bytes, 8.1 Gbit/s), and one of 1280, the least MTU of
 //! IPv6, up to 153 (1224 bytes, 1.4 Gbit/s). A cut costs 48 bytes, 56 where the router puts the
-//! Fragment header in. The leading piece of 24 bytes holds the 20 bytes of a TCP header that hosts
+//! Fragment header in. The first fragment of 24 bytes holds the 20 bytes of a TCP header that hosts
 //! insist on (Linux does; RFC 7112 may be read as asking for its options, too).
 
 use forebay_base::{
@@ -28,23 +28,23 @@ pub enum Ipv6 {
     /// they clear DF in IPv4.
     Header,
     /// Those and all others that are long enough, after a Fragment header was put in: the paper's
-    /// variant. Nobody can refuse.
+    /// variant. Senders cannot refuse.
     Insert,
 }
 
 /// A packet that may be cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Cuttable {
-    /// What stands behind the IP header and its options.
+    /// What follows the IP header and its options.
     payload_bytes: u16,
-    /// It is a leading piece.
+    /// It is a first fragment.
     leads: bool,
     /// What a cut adds to the bytes of IP.
     pub(super) cut_bytes: u16,
 }
 
-/// The shortest packet of IPv6 that is cut: shorter ones may say a round-trip time, and carry a
-/// Fragment header for the tag.
+/// The shortest packet of IPv6 that is cut: shorter ones may indicate a round-trip time, and carry
+/// a Fragment header for the tag.
 const LEAST_V6_BYTES: u16 = Indicator::LAST.wire_len() + 1;
 
 /// None: `packet` passes as it is, whatever the code. `least_bytes` is the shortest whole packet
@@ -103,21 +103,21 @@ fn cuttable_v6(
     if !leads && packet.wire_len() < least_bytes.max(LEAST_V6_BYTES) {
         return None;
     }
-    // What a leading piece can have, which is no longer than the packet was: links have an MTU.
+    // What a first fragment can have, which is no longer than the packet was: links have an MTU.
     let payload_bytes = packet.wire_len() - PIECE_BYTES;
     let cut_bytes = PIECE_BYTES + if inserts { FRAGMENT_HEADER_BYTES } else { 0 };
     Some(Cuttable { payload_bytes, leads, cut_bytes })
 }
 
 impl Cuttable {
-    /// Payload of the leading piece if it is to say `code`; None: it passes as it is.
+    /// Payload of the first fragment if it is to carry `code`; None: it passes as it is.
     #[inline]
     pub(super) fn lead_bytes(self, code: Code) -> Option<u16> {
         let Cuttable { payload_bytes, leads, .. } = self;
         if leads {
             return (payload_bytes > code.lead_bytes()).then_some(code.lead_bytes());
         }
-        // It must not come whole: that would say nothing.
+        // It must not arrive whole: that carries no code.
         let most_bytes = payload_bytes.saturating_sub(1) & !(PIECE_UNIT_BYTES - 1);
         let lead_bytes = code.lead_bytes().min(most_bytes);
         (lead_bytes >= Code::MIN.lead_bytes()).then_some(lead_bytes)

@@ -29,10 +29,10 @@ const WAIT_ALONE: Span = Span::from_secs(2);
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
 const LEAST_RTTS: u64 = 2;
-/// Flows that listen fill the queue alone where they send at least this share of what arrives.
+/// Participating flows fill the queue alone where they send at least this share of arrivals.
 const ALONE: f64 = 0.9;
 
-/// What waits, in bytes or packets, of so many that may.
+/// Backlog and limit, in bytes or packets.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Filling {
     pub(super) waits: u64,
@@ -58,7 +58,7 @@ pub(super) struct Look {
     pub(super) filling: Filling,
     /// d.
     pub(super) rtt: Span,
-    /// R is below the smallest code: others leave nothing to those who listen.
+    /// R is below the smallest code: other traffic leaves nothing to participating flows.
     pub(super) starved: bool,
 }
 
@@ -100,18 +100,18 @@ impl Mode {
             Mode::Hardened(hardened) => hardened.flow_share(),
         }
     }
-    /// True if R keeps its first value: nobody who listens has sent anything.
+    /// True if R keeps its first value: no participating flow has sent anything.
     pub(super) fn waits(&self) -> bool {
         matches!(self, Mode::Hardened(hardened) if !hardened.began)
     }
-    /// A packet leaves, and so much waits behind it.
+    /// A packet leaves; `filling` is the queue after it.
     #[inline]
     pub(super) fn on_leaving(&mut self, filling: Filling) {
         if let Mode::Paper(above) = self {
             *above = filling.is_high();
         }
     }
-    /// A packet arrives before which so much waits; `is_full`: there is no room for it.
+    /// A packet arrives at a queue of `filling`; `is_full`: there is no room for it.
     #[inline]
     pub(super) fn on_arrival(
         &mut self,
@@ -169,9 +169,9 @@ pub(super) struct Hardened {
     overflowed_at: Option<Time>,
     flows: FlowCount,
     listeners: Listeners,
-    /// Somebody who listens has sent something.
+    /// A participating flow has sent something.
     began: bool,
-    /// Those who listen were alone when the state began.
+    /// Participating flows were alone when the state began.
     were_alone: bool,
     /// Trials that failed one after another, all of which they were alone from the begin.
     failures: u32,

@@ -1,4 +1,4 @@
-//! The mean round-trip time d of those who use a port, as indicators say it.
+//! The mean round-trip time d of a port's flows, from indicators.
 
 use super::cut;
 use forebay_base::{Arena, IpVersion, Kind, Packet, Span};
@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 const GAIN: f64 = 0.02;
 /// d lies within, in seconds.
 const RANGE_S: (f64, f64) = (0.001, 4.0);
-/// Indicators have so many values.
+/// Number of indicator values.
 const BINS: usize = Indicator::LAST.index() + 1;
 
 /// How d follows from indicators.
@@ -17,7 +17,7 @@ const BINS: usize = Indicator::LAST.index() + 1;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum RttAverage {
-    /// `d <- d + 0.02 (s - d)`, s the middle of what an indicator says: the paper's moving average.
+    /// `d <- d + 0.02 (s - d)`, s the middle of an indicator's range: the paper's moving average.
     Moving,
     /// The median of a histogram in which a sample loses 2 % of its weight with each further one.
     Median,
@@ -25,8 +25,8 @@ pub enum RttAverage {
     Trimmed,
 }
 
-/// What `packet` says of a round-trip time: all that have DF and the right length, or only those
-/// that carry the tag. With IPv6 the tag is in a Fragment header.
+/// The round-trip time that `packet` indicates: all that have DF and the right length, or only
+/// those that carry the tag. With IPv6 the tag is in a Fragment header.
 ///
 /// Hosts tag with the addresses as machines have them, which stand for those on the wire one by
 /// one.

@@ -63,7 +63,7 @@ impl Port {
         );
         [first].into_iter().chain(behind).collect()
     }
-    /// Payload of the leading piece of a full packet; None: it comes whole.
+    /// Payload of the first fragment of a full packet; None: it comes whole.
     fn lead(&mut self, number: u16) -> Option<u16> {
         let arena = &mut Arena::default();
         let packet = segment(1, number, 1500, arena);
@@ -145,7 +145,7 @@ fn what_is_cut_and_what_is_not() {
         let cold = Cold { ip_id: 7, piece, body, ..Cold::default() };
         Packet::piece(IpVersion::V4, (Addr(1), Addr(2)), 20 + len, None, cold, arena)
     };
-    // Leading pieces at any length, down to the code; they stay open behind.
+    // First fragments at any length, down to the code; they stay open behind.
     let lead = piece(0, 648, true, arena);
     assert_eq!(pass(lead, &mut port, arena), [(0, 640, true), (640, 8, true)]);
     for (offset, len, more) in [(0, 640, true), (0, 24, true), (640, 840, false), (8, 1400, true)] {
@@ -223,8 +223,8 @@ fn segment_v6(bytes: u16, has_header: bool, arena: &mut Arena) -> Packet {
 }
 
 /// By hand: of 1500 bytes 40 are of IPv6 and 8 of the Fragment header. 1452 are left, of which the
-/// leading piece can have 1448 (code 181) at most; of 1280 bytes 1224 (code 153). `None`: it passes
-/// as it came.
+/// first fragment can have 1448 (code 181) at most; of 1280 bytes 1224 (code 153). `None`: it
+/// passes unchanged.
 #[test]
 fn what_is_cut_of_ipv6() {
     let arena = &mut Arena::default();
@@ -250,7 +250,7 @@ fn what_is_cut_of_ipv6() {
     assert_eq!(of(Ipv6::Header, 9.9e9, (1279, true)), None, "least_bytes");
     assert_eq!(Code::MAX_V6.lead_bytes(), 1448);
     assert_eq!(Code::MAX_V6.rate().bps() / 1_000_000, 8144, "12.4392 exp(1448 / 128) x 8000");
-    // A second router lowers the rate, of a leading piece of any length.
+    // A second router lowers the rate, of a first fragment of any length.
     let ports = [(100e6, Ipv6::Insert), (15e6, Ipv6::Header), (30e6, Ipv6::Insert)];
     let mut pieces = alloc::vec![segment_v6(1500, false, arena)];
     for (bps, ipv6) in ports {

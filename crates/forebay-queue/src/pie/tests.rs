@@ -58,7 +58,7 @@ fn a_step_is_at_most_two_hundredths_from_a_tenth_on() {
     close(step(0.0999), 1.375 / 2.0, 1e-9);
 }
 
-/// RFC 8033 section 4.2: without a queue p decays by 2 % an update, beside what alpha takes.
+/// RFC 8033 section 4.2: without a queue p decays by 2 % an update, on top of alpha's share.
 #[test]
 fn the_probability_decays_while_there_is_no_queue_and_comes_to_rest() {
     let mut law = Law { p: 0.5, ..constant(0.0) };

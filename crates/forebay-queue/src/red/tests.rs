@@ -91,7 +91,7 @@ fn gaps_between_marks_are_uniform() {
     }
 }
 
-/// In byte mode, packets of half the usual length are told of half as often.
+/// In byte mode, packets of half the usual length are marked half as often.
 #[test]
 fn in_byte_mode_marks_are_by_bytes() {
     let marks = |share: f64| {

@@ -2,15 +2,15 @@
 //! send.
 //!
 //! Deficit round robin: Shreedhar and Varghese, SIGCOMM 1995, doi:10.1145/217382.217453. A flow
-//! that comes new has its first quantum before the others, where rounds are short. Who has nothing
-//! more when he was served keeps a place at the end of the round, as in FQ-CoDel (RFC 8290 section
-//! 4.2), with a quantum: he is not new again before the round is over, so that who sends a packet
-//! at a time gains nothing.
+//! that comes new has its first quantum before the others, where rounds are short. A flow that runs
+//! dry when served keeps a place at the end of the round, as in FQ-CoDel (RFC 8290 section 4.2),
+//! with a quantum: it is not new again before the round is over, so that sending one packet at a
+//! time gains nothing.
 //!
 //! A flow that may not send, for its first packet is held and has no credit, is *parked* outside
 //! the turns. It is parked when its turn comes, not when it is held, so that holding a nonce costs
-//! nothing per flow. Between calls the flow whose turn it is may send, or there is none. What is
-//! sent again goes ahead of what its flow has here: who waits for it waits for all behind it.
+//! nothing per flow. Between calls the flow whose turn it is may send, or there is none. A
+//! retransmission goes ahead of its flow's backlog: all later data waits for it.
 
 use super::hints::Hints;
 use super::key::{Class, FlowKey};
@@ -52,8 +52,8 @@ struct Queue<T> {
     packets: VecDeque<Cached<T>>,
     bytes: u64,
     deficit_bytes: u32,
-    /// Under this nonce the first packet may leave, though it is held, and so much payload was
-    /// taken for it.
+    /// Under this nonce the first packet may leave, though it is held, and this payload was taken
+    /// for it.
     credit: Option<(Nonce, u16)>,
     place: Place,
     turn: Links,
@@ -79,7 +79,7 @@ impl<T> Linked for ByRank<'_, T> {
     }
 }
 
-/// Flows that are looked at for one that may take a detour. Behind so many that may not, one waits
+/// Flows that are examined for one that may take a detour. After this many that may not, one waits
 /// for its turn on the link.
 const DETOUR_LOOK: usize = 32;
 /// Packets at the head of a flow that one sent again is put between, in order.
@@ -91,7 +91,7 @@ pub(super) trait Holds {
     fn any(&self) -> bool;
     /// Under which nonce a packet of `flow` with this echo is held; None if it is not.
     fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce>;
-    /// A packet of so much payload leaves under `nonce`, for what has arrived downstream.
+    /// A packet of this payload leaves under `nonce`, for what has arrived downstream.
     fn take(&mut self, nonce: Nonce, payload_len: u16);
     /// True if one may.
     fn may_take(&self, nonce: Nonce) -> bool;
@@ -209,7 +209,7 @@ impl<T> Cache<T> {
         if class == Class::Plain { &mut self.plain_bytes } else { &mut self.bytes }
     }
 
-    /// Append a packet, or put one that is sent again ahead of what is behind it in its flow. True
+    /// Append a packet, or put a retransmission ahead of later data of its flow. True
     /// if it is the first now, and was not alone. A flow that comes new has its first quantum
     /// before others if `ahead`.
     pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, ahead: bool) -> bool {
@@ -333,7 +333,7 @@ impl<T> Cache<T> {
         self.queue_mut(slot).place = Place::Ring;
         self.ring.push(&mut self.slots, slot);
     }
-    /// Whose turn it is; [`NONE`]: nobody's.
+    /// The flow to serve next; [`NONE`]: none.
     #[inline]
     pub fn head(&self) -> u32 {
         if self.new.first == NONE { self.ring.first } else { self.new.first }
@@ -435,8 +435,8 @@ impl<T> Cache<T> {
         max_wire_len: u16,
         holds: &mut impl Holds,
     ) -> Option<(FlowKey, Cached<T>)> {
-        // Each round a flow gains a quantum: it ends when the first of them has enough. Who has
-        // gone to the end of the round may be behind too many that may not: it stays with him then.
+        // Each round a flow gains a quantum: it ends when the first of them has enough. A flow at
+        // the end of the round may come after too many that may not: its turn then stays.
         let first = self.first_for_detour(max_wire_len, holds)?;
         let mut next = Some(first);
         loop {

@@ -2,9 +2,9 @@
 //! let go.
 //!
 //! The paper holds a packet that carries the nonce of a congested interface. Here the last ACK of
-//! its flow decides: it says under which nonce the flow is held, or that nobody asks it. Packets
-//! carry what their sender knew a round trip ago: a nonce that asks no more, or none while one
-//! asks. Their echo decides only where no ACK of the flow has passed since a nonce is known here.
+//! its flow decides: it carries the nonce under which the flow is held, or none. Packets carry what
+//! their sender knew a round trip ago: a nonce that asks no more, or none while one asks. Their
+//! echo decides only where no ACK of the flow has passed since a nonce is known here.
 
 use super::cache::Holds;
 use super::key::{Class, FlowKey};
@@ -13,17 +13,16 @@ use alloc::vec::Vec;
 use forebay_base::{Span, Time};
 use forebay_signal::inrpp::Nonce;
 
-/// A flow without ACKs for so long has ended, as far as is known here.
+/// Time without ACKs after which a flow counts as ended.
 pub(super) const ENDED_AFTER: Span = Span::from_secs(30);
 /// Of fewer flows, those that have ended are not looked for.
 pub(super) const SMALL_CROWD: usize = 1024;
-/// No ACK is believed to tell of more than this, in bytes.
+/// Maximum bytes that one ACK may report as new.
 const MAX_NEWS: i32 = 1 << 17;
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest
 /// is forgotten.
 const MAX_NONCES: usize = 4096;
-/// Flows of which it is remembered what their last ACK said; the packets of others are known by
-/// their echo alone.
+/// Flows whose last ACK is remembered; the packets of others are known by their echo alone.
 const MAX_FLOWS: usize = 1 << 16;
 
 /// How long to wait for ACKs.
@@ -36,7 +35,7 @@ pub(super) struct Patience {
     pub watchdog: Span,
 }
 
-/// What an ACK says has arrived, by sequence numbers: everything before one, and the highest.
+/// What an ACK acknowledges, by sequence numbers: everything before one, and the highest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub struct Arrived {
     /// The cumulative acknowledgement.
@@ -46,9 +45,9 @@ pub struct Arrived {
 }
 
 impl Arrived {
-    /// Twice the bytes that have arrived since `earlier`. A byte counts half when it or one behind
-    /// it has arrived, and half when all before it have: once in the end, however often and in
-    /// whatever pieces it is acknowledged.
+    /// Twice the bytes that have arrived since `earlier`. A byte counts half when it or a later one
+    /// has arrived, and half when all before it have: once in the end, however often and in
+    /// whatever parts it is acknowledged.
     fn since(self, earlier: Arrived) -> u64 {
         let ahead = |now: u32, then: u32| now.wrapping_sub(then).cast_signed().clamp(0, MAX_NEWS);
         let (before, highest) =
@@ -65,7 +64,7 @@ impl Arrived {
 /// What is remembered of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Said {
-    /// Under which nonce it is held; None: nobody asks it.
+    /// The nonce under which it is held; None: it is not held.
     under: Option<Nonce>,
     arrived: Arrived,
     /// The time of its last ACK.
@@ -113,18 +112,16 @@ pub(super) struct Heard {
     pub moved: bool,
     /// The other nonce that it was under.
     pub from: Option<Nonce>,
-    /// Twice the bytes that the ACK tells of for the first time; None where none was seen before
-    /// it.
+    /// Twice the bytes that the ACK newly acknowledges; None where none was seen before it.
     pub news: Option<u64>,
 }
 
-/// Of whom an ACK says that nobody asks him.
+/// Effect of an ACK without a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Freed {
-    /// He was held, or not known: his packets may leave now.
+    /// The flow was held, or not known: its packets may leave now.
     pub moved: bool,
-    /// The nonce that he was held under, and twice the bytes that the ACK tells of for the first
-    /// time.
+    /// The nonce that it was held under, and twice the bytes that the ACK newly acknowledges.
     pub from: Option<(Nonce, u64)>,
 }
 
@@ -133,9 +130,9 @@ pub(super) struct Freed {
 pub(super) struct Credits {
     patience: Patience,
     nonces: BTreeMap<Nonce, Hold>,
-    /// What the last ACK of a flow said.
+    /// The last ACK of each flow.
     flows: BTreeMap<FlowKey, Said>,
-    /// So many flows are looked through for those that have ended.
+    /// Number of flows at which to look for those that have ended.
     crowd: usize,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to
     /// look at every nonce.
@@ -195,7 +192,7 @@ impl Credits {
         let moved = before != Some(nonce);
         Heard { forgotten, moved, from: before.filter(|_| moved), news }
     }
-    /// Remember what the first ACK of a flow says. False if there is no room.
+    /// Remember the first ACK of a flow. False if there is no room.
     fn know(&mut self, flow: FlowKey, said: Said) -> bool {
         if self.flows.len() >= self.crowd {
             self.flows.retain(|_, other| other.at + ENDED_AFTER > said.at);
@@ -212,7 +209,7 @@ impl Credits {
     pub fn known(&self) -> usize {
         self.flows.len()
     }
-    /// Packets under `nonce` may leave for so much more, in twice their bytes.
+    /// Packets under `nonce` may leave for `halves` more, in twice their bytes.
     pub fn pay(&mut self, nonce: Nonce, halves: u64) {
         if let Some(hold) = self.nonces.get_mut(&nonce) {
             hold.pool = hold.pool.saturating_add_unsigned(halves);
@@ -243,7 +240,7 @@ impl Credits {
         hold.heard = now;
         Some(self.patience.forgets_at(hold))
     }
-    /// An ACK says that nobody downstream asks `flow`.
+    /// An ACK of `flow` carries no request.
     #[inline]
     pub fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) -> Freed {
         if self.nonces.is_empty() {

@@ -12,8 +12,8 @@ const PLACES_PER_FLOW: usize = 4;
 /// Places at least, once there are any.
 const FEWEST_PLACES: usize = 16;
 
-/// See the module. Whoever takes a hint must check it: the flow may have gone, or another have its
-/// place. It is no state: where two machines differ in their hints alone, they are equal.
+/// See the module. The caller must check a hint: the flow may have gone, or another have its
+/// place. Hints are not state: machines that differ in them alone are equal.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Hints {
     /// A power of two of them, or none.

@@ -1,11 +1,11 @@
-//! The machine of one interface: a cache, four states, and what it tells upstream and hears from
-//! downstream.
+//! The machine of one interface: a cache, four states, and back-pressure signals to upstream and
+//! from downstream.
 //!
 //! ```text
 //!            queue full                 S > S_high
 //!   P  ───────────────────►  S&D  ───────────────────►  B
 //!   ▲  ◄───────────────────   ▲                         │ ▲
-//!   │        S = 0            │ all told, or time is up │ │ S > S_high
+//!   │        S = 0            │ all reached, or timeout │ │ S > S_high
 //!   └─────────────────────────┴────────────  DB  ◄──────┘ │
 //!        (S = 0)                             └────────────┘
 //!                                               S < S_low
@@ -15,13 +15,12 @@
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its
 //!   detours.
 //! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow
-//!   down; the others are told how many packets there is room for. Credits until S < S_low.
-//! * **DB**: ACKs tell that it is over, once to each flow that had been asked, and how much room
-//!   there is.
+//!   down; the others get an allowance of packets. Credits until S < S_low.
+//! * **DB**: ACKs cancel the request, once for each flow that had been asked, with an allowance.
 //!
-//! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a word between S_low and
-//! S_high, tells one flow only, and moves only when an ACK comes, this machine moves with every
-//! packet and tells every flow.
+//! Paper: section II and Algorithm 1. Where Algorithm 1 leaves B without a signal between S_low and
+//! S_high, signals one flow only, and moves only when an ACK comes, this machine moves with every
+//! packet and signals every flow.
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
@@ -35,9 +34,9 @@ use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
 use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
 
-/// A round is short, and new flows go first in it, up to so many times what plain packets have room
-/// for at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
-/// takes its other ones for lost.
+/// A round is short, and new flows go first in it, up to this multiple of the plain packets' room
+/// at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
+/// declares its other ones lost.
 const SHORT_ROUND: u64 = 4;
 /// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait
 /// for its timer after a loss.
@@ -46,10 +45,10 @@ const PLAIN_PACKETS: u64 = 2;
 const RAMP_SHARE: u64 = 4;
 /// A packet of the usual size.
 const PACKET_BYTES: u64 = 1500;
-/// Flows that are remembered as asked to slow down; of more, some hear of the end from the next
+/// Flows that are remembered as asked to slow down; of more, some learn of the end from the next
 /// interface or by time.
 const MAX_ASKED: usize = 1 << 16;
-/// What this does not bound, time does: a cancellation is not told for longer.
+/// Longest time of a cancellation, where the number of flows does not bound it.
 const LONGEST_CANCEL: Span = Span::from_secs(30);
 
 /// The state of an interface (paper, section II-A).
@@ -91,7 +90,7 @@ pub struct Interface<T> {
     nonce: Option<Nonce>,
     /// Flows that were asked to slow down since then, and when last.
     asked: BTreeMap<FlowKey, Time>,
-    /// So many of them are looked through for those that have ended.
+    /// Number of them at which to look for those that have ended.
     crowd: usize,
     /// The longest time between two ACKs of one of them.
     longest_gap: Span,
@@ -103,13 +102,13 @@ pub struct Interface<T> {
     credits: Credits,
 }
 
-/// What an ACK is worth of what is held.
+/// How much of the held packets an ACK releases.
 #[derive(Clone, Copy)]
 enum Worth {
     Nothing,
     /// As much as has arrived.
     Same,
-    /// So many packets when the flow comes under the nonce, then twice what has arrived.
+    /// This many packets when the flow comes under the nonce, then twice what has arrived.
     Ramp(u8),
 }
 
@@ -175,15 +174,15 @@ impl<T> Interface<T> {
         self.credits.len()
     }
 
-    /// True if every packet goes straight to the queue of the link: nothing waits here, and nobody
-    /// is held for anyone.
+    /// True if every packet goes straight to the queue of the link: nothing waits here, and no flow
+    /// is held.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.cache.packets() == 0 && self.credits.is_empty()
     }
     /// True if a packet of `flow` goes straight to the queue of the link: it is not held, none of
     /// its flow waits here, and no other flow that could send does. (Packets that only wait for
-    /// credits keep nobody back: section II-A3.)
+    /// credits delay no other flow: section II-A3.)
     #[inline]
     pub fn passes(&self, flow: FlowKey, echo: Option<Nonce>) -> bool {
         if self.is_open() {
@@ -219,7 +218,7 @@ impl<T> Interface<T> {
                 if first {
                     self.reconsider(flow);
                 }
-                // Who may send has not changed where the turn and its first packet are the same.
+                // Eligibility has not changed where the turn and its first packet are the same.
                 if first || head != self.cache.head() || !kept.pushed_out.is_empty() {
                     self.cache.settle(&mut self.credits);
                 }
@@ -290,13 +289,13 @@ impl<T> Interface<T> {
         self.cache.has_eligible_for_detour(max_wire_len, &self.credits)
     }
 
-    /// False if an ACK with this option lets nothing go, whatever has arrived, for nobody is held.
+    /// False if an ACK with this option releases nothing, whatever has arrived: no flow is held.
     #[inline]
     pub fn reads_arrived(&self, option: &BackPressure) -> bool {
         option.nonce.is_some() || !self.credits.is_empty()
     }
-    /// What [`Interface::on_ack`] gives for an ACK of any flow that asks nothing, where nobody is
-    /// held and nobody is asked: it then does nothing else. None where it must be called.
+    /// What [`Interface::on_ack`] returns for an ACK without a request, where no flow is held and
+    /// none is asked: it then does nothing else. None where it must be called.
     #[inline]
     pub fn on_idle_ack(&self, option: BackPressure) -> Option<BackPressure> {
         let asks = option.ask != Ask::Nothing || option.nonce.is_some();
@@ -306,13 +305,13 @@ impl<T> Interface<T> {
         let routers = option.routers.saturating_add(1);
         Some(BackPressure { routers, ..BackPressure::default() })
     }
-    /// An ACK of `flow` came in over this interface with this option, and says what has arrived:
-    /// what it carries on.
+    /// An ACK of `flow` came in over this interface with this option and reports what has arrived.
+    /// Returns the option with which it continues.
     ///
     /// What downstream asks is read first; what this interface asks is written last. It asks flows
     /// that have their share of the cache. One that has less gets less than its share of the link:
     /// asked for one packet per ACK, with few or no packets under way, it would get no more for
-    /// ever. It is told how many packets there is room for.
+    /// ever. It gets an allowance of packets instead.
     pub fn on_ack(
         &mut self,
         now: Time,
@@ -350,9 +349,9 @@ impl<T> Interface<T> {
         self.cache.note(flow, notice);
     }
     /// A packet of `flow` leaves over this interface with the notice that those before it on its
-    /// way have written: what it carries on. Whoever hears it is the sender, who paces all of its
-    /// way: so the stricter one counts, and what the newest packet of the flow says. What this
-    /// interface has written itself, before the link had no room for the packet, is written anew.
+    /// path have written: what it carries on. Only the sender reads it, and paces the whole path:
+    /// so the stricter one counts, and the notice of the flow's newest packet. What this interface
+    /// has written itself, before the link had no room for the packet, is written anew.
     pub fn on_notice(&mut self, now: Time, flow: FlowKey, notice: BackPressure) -> BackPressure {
         let newest = self.cache.noted(flow).unwrap_or(notice);
         let notice = BackPressure { routers: notice.routers, ..newest };
@@ -370,16 +369,16 @@ impl<T> Interface<T> {
                 let ask = if room == 0 { self.ask_of(own) } else { Ask::Nothing };
                 let further = Some(option.allowance).filter(|&allowance| allowance > 0);
                 let allowance = further.map_or(room, |further| further.min(room));
-                // Those upstream hold it under the nonce that it carries. But someone else's
-                // cancellation does not end this: told on, it would open the loop for as long as he
-                // repeats it.
+                // Those upstream hold it under the nonce that it carries. But another interface's
+                // cancellation does not end this: passed on, it would open the loop for as long as
+                // it repeats.
                 let theirs = nonce.filter(|_| option.ask == Ask::Nothing);
                 if theirs.is_none() {
                     self.note_asked(now, flow);
                 }
                 BackPressure { ask, allowance, nonce: theirs.or(self.nonce), ..option }
             }
-            // Whoever it is that asks here needs no help from those upstream: what he asks ends at
+            // The interface that asks here needs no help from those upstream: its request ends at
             // this interface.
             (State::Disable, Ask::Nothing, nonce) => {
                 let first = self.asked.remove(&flow).is_some();
@@ -404,7 +403,7 @@ impl<T> Interface<T> {
     ///
     /// One that has nothing here may have less than its share of the link, or need no more: it is
     /// allowed a packet as long as the cache has room for one. What fills the cache may be held for
-    /// somebody downstream, and must keep nobody back who is not.
+    /// an interface downstream, and must not delay flows that are not.
     fn room_for(&self, own: u64) -> u8 {
         let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
@@ -413,8 +412,8 @@ impl<T> Interface<T> {
         let packets = (share.saturating_sub(own) / packet).max(least);
         packets.min(u64::from(MAX_ALLOWANCE)) as u8
     }
-    /// Where the cache holds more, who has nothing in it is allowed nothing. That is above S_high,
-    /// where others pause: below it nobody would, and who comes last would have what they leave.
+    /// Where the cache holds more, a flow with nothing in it is allowed nothing. That is above
+    /// S_high, where others pause: below it none would, and the last flow would get the remainder.
     fn crowded_bytes(&self) -> u64 {
         let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
         let each = self.cache.pooled_flows() * self.packet_bytes();
@@ -431,7 +430,7 @@ impl<T> Interface<T> {
         let over = self.cache.bytes() > high && own > self.share_of(own, high);
         if over { Ask::Pause } else { Ask::SlowDown }
     }
-    /// `nonce` downstream asks for a flow, with an ACK that is worth so much.
+    /// `nonce` downstream asks for a flow, with an ACK of this `worth`.
     ///
     /// Whose ACK is the first that is seen has one packet, or its allowance; else what counts is
     /// what the ACK tells of.
@@ -490,7 +489,7 @@ impl<T> Interface<T> {
         self.credits.pay(nonce, 2 * u64::from(payload_len.max(1)));
         self.give(nonce);
     }
-    /// Nobody downstream asks `flow` to slow down: it is free, and no other.
+    /// No interface downstream asks `flow` to slow down: it is free, and no other.
     ///
     /// What its ACK tells of lets packets of those leave that are still held as it was. A flow that
     /// has nothing downstream gets no ACK that could free it: so each that is freed lets another
@@ -589,8 +588,8 @@ impl<T> Interface<T> {
         let disable = (self.state == State::Disable).then_some(self.cancel_until);
         earliest(self.credits.due(), disable)
     }
-    /// The time has come to take back what nobody refreshed, and to let one packet go where no ACK
-    /// comes: without it nothing would be under way, and no ACK would ever come.
+    /// The time has come to expire what was not refreshed, and to release one packet where no ACK
+    /// comes: otherwise nothing would be in flight, and no ACK would ever come.
     pub fn on_timeout(&mut self, now: Time, rng: &mut Rng) {
         if self.credits.due().is_some_and(|due| due <= now) {
             for late in self.credits.late(now, |nonce| self.cache.waits(nonce)) {

@@ -106,8 +106,8 @@ fn the_states_follow_the_thresholds_with_hysteresis() {
     assert_eq!(b.state(), State::BackPressure, "7 packets again");
 }
 
-/// What data carry on that leave, worked out as what ACKs are told; of what others on their way
-/// have written the stricter stands.
+/// The notice of departing data is computed as an ACK's signal; against signals of routers before
+/// it the stricter counts.
 #[test]
 fn a_notice_says_what_an_ack_would_and_the_stricter_of_two_stands() {
     let mut b = Bench::new();

@@ -15,7 +15,7 @@ pub struct FlowTotals {
     pub passed_bytes: u64,
 }
 
-/// What is counted beside the machine.
+/// Counters kept outside the machine.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Log {
     pub state_since: Time,
@@ -36,8 +36,8 @@ impl Log {
     pub fn state(&self) -> State {
         self.last.unwrap_or(State::Push)
     }
-    /// A packet of `flow`, of so many bytes on the wire and of payload, has left, over the link or
-    /// on a detour.
+    /// A packet of `flow`, of `wire` bytes with `payload` bytes of payload, has left, over the link
+    /// or on a detour.
     pub fn left(&mut self, (flow, wire, payload): (FlowKey, u16, u16), by_flow: bool) {
         self.sent_bytes += wire as u64;
         if by_flow && payload > 0 {

@@ -108,8 +108,8 @@ impl detour::Interfaces for View<'_> {
     fn rate(&self, port: PortId) -> Rate {
         self.links.rate(port)
     }
-    /// In the push state the cache holds no INRPP data, but plain packets may wait there beside
-    /// those in the queue.
+    /// In the push state the cache holds no INRPP data, but plain packets may wait there as well
+    /// as in the queue.
     fn queue_bytes(&self, port: PortId) -> u64 {
         self.links.backlog_bytes(port) + self.ports[port.index()].interface.plain_bytes()
     }
@@ -219,7 +219,7 @@ impl Inrpp {
 
     /// A message of a neighbour.
     fn on_message(&mut self, in_port: PortId, packet: &Packet, cx: &mut NodeContext<'_>) {
-        // What does not parse is no message of ours: it ends here all the same, for it was
+        // A packet that does not parse is not our message: it ends here all the same, for it was
         // addressed to this router alone.
         if let Some(Ok(message)) = Message::of_packet(packet, cx.arena) {
             let view = View { ports: &self.ports, links: cx.ports };
@@ -262,8 +262,8 @@ impl Inrpp {
         let there = Notice(counted).overwrite(&mut packet.cold_mut(arena).tcp_options);
         debug_assert!(there, "it was read from there");
     }
-    /// A packet of `flow` leaves through `port`, or on a detour from there: what is asked there is
-    /// told by its notice, if it has one.
+    /// A packet of `flow` leaves through `port`, or on a detour from there: its notice, if any,
+    /// takes the port's signal.
     #[inline]
     fn notify(
         &mut self,

@@ -1,7 +1,7 @@
-//! Who is adjacent to whom: each router tells its neighbours the list of its neighbours, at the
+//! Adjacency of routers: each router sends its neighbours the list of its neighbours, at the
 //! start and on change.
 //!
-//! A list is sent again until the other end has confirmed its version, in its own list; five times,
+//! A list is retransmitted until the other end has confirmed its version in its own; five times,
 //! and then no more: a neighbour that does not answer speaks no INRPP. So a network in which
 //! nothing changes is quiet.
 
@@ -10,9 +10,9 @@ use alloc::vec::Vec;
 use forebay_base::{PortId, Span, Time};
 use forebay_signal::inrpp::RouterId;
 
-/// Time until a list is first sent again; it doubles each time.
+/// Time until the first retransmission of a list; it doubles each time.
 const RETRY: Span = Span::from_millis(100);
-/// How often a list is sent again to a neighbour that does not answer.
+/// Number of retransmissions to a neighbour that does not answer.
 const MAX_TRIES: u32 = 5;
 /// Packets of one list that are accepted: 2^14 neighbours.
 const MAX_CHUNKS: u16 = 46;
@@ -48,7 +48,7 @@ pub(super) struct Adjacency {
 pub(super) struct Heard {
     /// Its list differs from the one before.
     pub changed: bool,
-    /// It is to be told ours: it lacks it, or has to know that its own has come.
+    /// Send it ours: it lacks it, or needs to know that its own has arrived.
     pub answer: bool,
 }
 
@@ -81,7 +81,7 @@ impl Adjacency {
         self.list.binary_search(&router).is_ok()
     }
 
-    /// When the list is to be sent again.
+    /// When to retransmit the list.
     pub fn due(&self) -> Option<Time> {
         self.due
     }

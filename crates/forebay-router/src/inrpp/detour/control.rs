@@ -48,7 +48,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 /// one.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Probe {
-    /// Who asks.
+    /// The requesting router.
     pub from: RouterId,
     /// The router for which traffic would be detoured.
     pub target: RouterId,
@@ -68,7 +68,7 @@ pub struct Probe {
 /// Delta+ and Delta- of one interface for one asker (paper, equation 2).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Feedback {
-    /// Who answers.
+    /// The answering router.
     pub from: RouterId,
     /// As in the probe.
     pub target: RouterId,
@@ -123,7 +123,7 @@ pub enum MessageError {
     Checksum,
     /// Not of this protocol, or a kind that it does not have.
     Kind,
-    /// A field has a value that nobody sends.
+    /// A field has an invalid value.
     Field,
 }
 
@@ -177,7 +177,7 @@ impl Message {
         (header[0] == 0x45 && header[9] == PROTOCOL && whole).then(|| Message::parse(message))
     }
 
-    /// The message behind the IP header.
+    /// The message after the IP header.
     pub fn to_bytes(&self) -> Vec<u8> {
         let (kind, bits, third) = match self {
             Message::Probe(probe) => {

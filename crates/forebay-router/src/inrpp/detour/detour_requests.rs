@@ -1,4 +1,4 @@
-//! Who wants to send on a detour over which interface of this router: the answering side.
+//! Routers that want to send on a detour over an interface of this one: the answering side.
 
 use super::control::Probe;
 use super::meter::LoadMeter;
@@ -52,7 +52,7 @@ impl DetourRequests {
         probe.interval.clamp(self.probe_interval, MAX_INTERVAL.max(self.probe_interval))
     }
 
-    /// A contender for `interface`, behind `port`, asks.
+    /// A contender for `interface`, attached to `port`, asks.
     pub fn remember(&mut self, now: Time, interface: PortId, port: PortId, probe: &Probe) {
         self.forget_old(now, interface);
         let key = (interface, port, probe.primary);
@@ -98,7 +98,7 @@ impl DetourRequests {
         }
     }
 
-    /// What the router behind `port` has on `interface` over some intervals, in bytes per second.
+    /// Load on `interface` from the router at `port` over some intervals, in bytes per second.
     pub fn relayed(&mut self, now: Time, port: PortId, interface: PortId) -> f64 {
         self.relayed.get_mut(&(interface, port)).map_or(0.0, |meter| meter.slow_load(now))
     }

@@ -25,15 +25,15 @@
 //! * (2") is not in the paper. Without it every split that fills the link is a fixed point: a
 //!   router that comes to a full detour gets nothing, which is not the "fair allocation" that the
 //!   paper is after. It is the shuffling of XCP (Katabi, Handley, Rohrs, SIGCOMM 2002, section
-//!   3.5.2), with the load L_d of detours in the place of all traffic, because nothing else obeys.
+//!   3.5.2), with the load L_d of detours instead of all traffic, because nothing else responds.
 //!   It moves nothing in sum, and the split halves its distance from fair in 2 steps. M and L_d are
-//!   those of the contenders that say that nothing else limits them: one that cannot use what it is
-//!   given would leave up to gamma / alpha (M - 1) / M of the load unused.
+//!   those of the contenders that report no other limit: one that cannot use what it is given
+//!   would leave up to gamma / alpha (M - 1) / M of the load unused.
 //! * The bound in (3') is what others leave of the capacity: L_o is L less what this asker has put
 //!   on the interface within the same intervals, both filtered. L - r in its place would subtract
 //!   what was not yet there, and turn each decrease into one with a gain of 1, which oscillates.
 //!   The filter does no harm here, for what others send is outside the loop.
-//! * Q counts beyond two packets. Where links are slow one that waits for another is no sign of a
+//! * Q counts beyond two packets. Where links are slow one that waits for another does not make a
 //!   queue, but would cost 7 % of a link of 10 Mbit/s: in balance alpha (C - L) = beta Q / T.
 //! * C - L below zero counts beyond one packet per T_p, for a full link has sometimes one more in
 //!   an interval and sometimes one less. What stays of an excess that small shows in Q.
@@ -51,7 +51,7 @@ const SHUFFLE: f64 = 0.3;
 
 /// Length of a packet on a detour at most, or nearly so.
 const PACKET_BYTES: f64 = 1500.0;
-/// Less than this is no queue.
+/// Less than this does not count as a queue.
 const BURST_BYTES: u64 = 3000;
 
 /// D- of 1 in the units that a message has.
@@ -77,7 +77,7 @@ pub(super) struct Reading {
     pub others: f64,
     /// Q.
     pub queue_bytes: u64,
-    /// N: those who want to send on a detour over it, each (router, primary interface) once.
+    /// N: routers that want to send on a detour over it, each (router, primary interface) once.
     pub contenders: usize,
     /// M: of those the ones that nothing else limits; 0 if the asker is not one of them.
     pub sharing: usize,
@@ -240,8 +240,9 @@ mod tests {
         }
     }
 
-    /// |lambda| of the law without its bound after a small disturbance. Once a pair of complex
-    /// roots dominates, e_k^2 - e_k+1 e_k-1 shrinks by |lambda|^2 per step, whatever the phase.
+    /// |lambda| of the control law without its bound after a small disturbance. Once a pair of
+    /// complex roots dominates, e_k^2 - e_k+1 e_k-1 shrinks by |lambda|^2 per step, whatever the
+    /// phase.
     fn measured_radius(alpha: f64, weight: f64, d: usize) -> f64 {
         // In the linear analysis a link carries a fluid.
         let gains = Gains { grain: 0.0, ..Gains::new(alpha, T_P) };

@@ -1,7 +1,7 @@
 //! The load L of an interface over the last full interval T_p, or its EWMA.
 //!
 //! The intervals of all meters begin at multiples of T_p, so that what one meter counts can be
-//! subtracted from what another counts. There is no timer: an interval ends when somebody looks.
+//! subtracted from what another counts. There is no timer: an interval ends on the next access.
 
 use forebay_base::{Span, Time};
 

@@ -4,7 +4,7 @@
 //! A packet for the congested interface to D may leave by another interface, to a router X that is
 //! adjacent to D. For that
 //!
-//! * routers tell each other their neighbours ([`Neighbours`]), at the start and on change;
+//! * routers exchange neighbour lists ([`Neighbours`]), at the start and on change;
 //! * while an interface has excess, each of its detours is probed ([`Probe`]), at once and then
 //!   every T_p, and X answers with what its interface to D has to spare ([`Feedback`]);
 //! * each answer adjusts the rate r of the detour by equations (1) to (3), see `law`; packets are
@@ -87,7 +87,7 @@ struct Port {
     open_through: Vec<PortId>,
 }
 
-/// The detours of one router, and its answers to those who ask for detours through it.
+/// The detours of one router, and its answers to requests for detours through it.
 #[derive(Clone, Debug)]
 pub struct Detours {
     me: RouterId,
@@ -102,7 +102,7 @@ pub struct Detours {
     /// The ports over which there is a detour with r > 0, in order: few of many.
     open_vias: Vec<PortId>,
     requests: DetourRequests,
-    /// Of the list of neighbours that was told last; 0: none was.
+    /// Version of the neighbour list sent last; 0: none was.
     version: u64,
     /// When a probe, a list or the end of a rate is due.
     next: Option<Time>,
@@ -160,7 +160,7 @@ impl Detours {
     /// `port` leaves the push state (`excess`), or returns to it.
     ///
     /// While it has excess, its own detours are probed. As part of other routers' detours it is
-    /// closed at once: those who asked for it are told without waiting for their next probe.
+    /// closed at once: routers that asked for it get feedback without waiting for their next probe.
     pub fn demand(&mut self, now: Time, port: PortId, excess: bool, out: &mut Outbox) {
         if self.ports[port.index()].wants == excess {
             return;
@@ -183,7 +183,7 @@ impl Detours {
         self.rearm();
     }
 
-    /// The link of `port` goes down or comes up: everyone is told the new list of neighbours.
+    /// The link of `port` goes down or comes up: all neighbours receive the new list.
     pub fn on_link(&mut self, now: Time, port: PortId, up: bool, out: &mut Outbox) {
         if self.ports[port.index()].adjacency.up == up {
             return;
@@ -334,7 +334,7 @@ impl Detours {
         if heard.changed {
             self.find_pairs(now, out);
         }
-        // Before its first timeout a router has no list to tell; it tells everyone then.
+        // Before its first timeout a router has no list to send; it sends it to all then.
         if heard.answer && self.version > 0 {
             self.tell(now, port, out);
         }
@@ -545,7 +545,7 @@ impl Detours {
         Feedback { from, target, primary, sent, open: false, increase: 0, decrease: 0, cap: 0 }
     }
 
-    /// What `interface` knows about itself, for someone who has `own` bytes per second on it, and
+    /// What `interface` knows about itself, for a router that has `own` bytes per second on it, and
     /// shares it unless limited.
     fn reading(
         &mut self,

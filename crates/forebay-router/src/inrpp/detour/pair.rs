@@ -44,8 +44,7 @@ pub(super) enum Side {
     There,
 }
 
-/// Of so many adjustments an idle detour asks for a share in one, in case that it is idle no
-/// longer.
+/// An idle detour asks for a share in one of this many adjustments, in case it is idle no longer.
 const TRY_AGAIN: u32 = 128;
 
 /// A detour of `primary` over `via`.
@@ -55,7 +54,7 @@ pub(super) struct Pair {
     pub primary: PortId,
     /// D: the router at the other end of the primary interface.
     pub target: RouterId,
-    /// What this pair has put on `via`, to be told from what others have.
+    /// What this pair has put on `via`, to distinguish it from others' load.
     pub own: LoadMeter,
     asking: Option<Asking>,
     /// When feedback came last.
@@ -140,7 +139,7 @@ impl Pair {
         Probe { from, target, primary, wants: true, limited, sent, interval }
     }
 
-    /// When something is due: a probe, or the end of a rate that nobody confirms.
+    /// When something is due: a probe, or the end of a rate without confirmation.
     ///
     /// The next probe leaves T_p after the last, but not before that one's answer: the round trip
     /// becomes the interval where it is longer. A probe that stays unanswered for 1.5 intervals is
