@@ -5,6 +5,7 @@
 mod arrows;
 mod circles;
 mod columns;
+mod docs;
 mod layers;
 mod modules;
 mod outside;
