@@ -111,9 +111,10 @@ impl Partial {
     }
     /// Why it is given up when its time is over.
     fn what_is_missing(&self, arena: &Arena) -> DropReason {
-        match self.pieces.first().is_some_and(|first| Range::of(first, arena).first == 0) {
-            true => DropReason::TailMissing,
-            false => DropReason::LeadingMissing,
+        if self.pieces.first().is_some_and(|first| Range::of(first, arena).first == 0) {
+            DropReason::TailMissing
+        } else {
+            DropReason::LeadingMissing
         }
     }
 }
@@ -313,7 +314,9 @@ impl Held {
         partial.pieces
     }
     fn give_up(&mut self, key: Key, reason: DropReason, arena: &mut Arena, drops: &mut DropLog) {
-        self.remove(key).into_iter().for_each(|p| drops.record(p, reason, arena));
+        for piece in self.remove(key) {
+            drops.record(piece, reason, arena);
+        }
     }
     fn expire(&mut self, now: Time, timeout: Span, arena: &mut Arena, drops: &mut DropLog) {
         while let Some((_, &(since, key))) = self.since.first_key_value() {

@@ -190,10 +190,12 @@ fn endpoint_of(first: Addr, index: u32) -> Endpoint {
     }
 }
 
-/// The inverse: the index of the socket of an endpoint. None if the port is below the range.
+/// The inverse: the index of the socket of an endpoint. None if the port is below the range, or the
+/// address is too far from the first.
 pub(crate) fn index_of(first: Addr, end: Endpoint) -> Option<u32> {
     let port = end.port.checked_sub(FIRST_PORT)? as u32;
-    Some(end.addr.0.checked_sub(first.0)? * PORTS_PER_ADDRESS + port)
+    // A packet may come for any address.
+    end.addr.0.checked_sub(first.0)?.checked_mul(PORTS_PER_ADDRESS)?.checked_add(port)
 }
 
 #[cfg(test)]
@@ -206,6 +208,8 @@ mod tests {
             assert_eq!(index_of(Addr(5), endpoint_of(Addr(5), index)), Some(index));
         }
         assert_eq!(endpoint_of(Addr(5), PORTS_PER_ADDRESS - 1).port, u16::MAX);
+        let far = Endpoint { addr: Addr(u32::MAX), port: FIRST_PORT };
+        assert_eq!(index_of(Addr(5), far), None);
         assert_eq!(PortAllocator::addresses(0), 1);
         assert_eq!(PortAllocator::addresses(PORTS_PER_ADDRESS + 1), 2);
     }

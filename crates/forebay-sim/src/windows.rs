@@ -279,7 +279,7 @@ impl<'a, 'p> Attendant<'a, 'p> {
             let window_end = self.rules.end_of_window(summary.next).min(stop);
             let expected = read.posts.iter().map(|post| post.expected.load(Ordering::Relaxed));
             for &number in assignment.settle(expected, self.me) {
-                self.pass_window(number, window_end, (read, write));
+                self.pass_window(number, window_end, read, write);
             }
             let took = self.effort.work - before;
             write.took_ns[self.me].store(took.as_nanos() as u64, Ordering::Relaxed);
@@ -288,7 +288,7 @@ impl<'a, 'p> Attendant<'a, 'p> {
     }
 
     /// Run one part through a window.
-    fn pass_window(&mut self, number: usize, end: Time, (read, write): (&Exchange, &Exchange)) {
+    fn pass_window(&mut self, number: usize, end: Time, read: &Exchange, write: &Exchange) {
         let mut part = self.part(number);
         self.open_mail(&mut part, number, read);
         let started = self.rules.cpu();

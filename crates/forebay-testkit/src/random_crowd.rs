@@ -62,7 +62,7 @@ pub fn crowd(seed: u64) -> Crowd {
     let shares_bps = max_min(&rates, &plans, &demands);
     let turns_bps = turns(&rates, &plans, &demands);
     let mut world = World::new();
-    let limits = caches(&mut rng, (&plans, &rates, &rtts));
+    let limits = caches(&mut rng, &plans, &rates, &rtts);
     let settings = settings(limits);
     let nodes: Vec<NodeId> =
         (0..routers).map(|i| router(&mut world, &format!("r{i}"), &settings)).collect();
@@ -85,13 +85,9 @@ pub fn crowd(seed: u64) -> Crowd {
 }
 
 fn plan(rng: &mut Rng, ring: bool, links: usize) -> Plan {
-    let (first, hops) = match ring {
-        true => (rng.below(links as u64) as usize, 1 + rng.below(2) as usize),
-        false => {
-            let first = rng.below(links as u64) as usize;
-            (first, 1 + rng.below((links - first) as u64) as usize)
-        }
-    };
+    let first = rng.below(links as u64) as usize;
+    let most_hops = if ring { 2 } else { links - first };
+    let hops = 1 + rng.below(most_hops as u64) as usize;
     // Some hosts are slower than what they share.
     let access = Rate::clamped(log_uniform(rng, 2e6, 4e7) as u64);
     let start = Time::from_nanos(rng.below(1_500_000_000));
@@ -100,7 +96,7 @@ fn plan(rng: &mut Rng, ring: bool, links: usize) -> Plan {
 
 /// Room above S_high for what all senders send in the longest round trip and in that of the ACKs of
 /// all of them. S_high has room for ten packets or more, however many flows there are.
-fn caches(rng: &mut Rng, (plans, rates, rtts): (&[Plan], &[Rate], &[Span])) -> CacheLimits {
+fn caches(rng: &mut Rng, plans: &[Plan], rates: &[Rate], rtts: &[Span]) -> CacheLimits {
     let offered_bps: u64 = plans.iter().map(|plan| plan.access.bps()).sum();
     let slowest = rates.iter().min().expect("links");
     let spacing = slowest.span_of(plans.len() as u64 * PACKET_BYTES);

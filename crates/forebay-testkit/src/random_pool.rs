@@ -90,10 +90,7 @@ fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId], weather: Weather) {
         let src = rng.below(hosts.len() as u64) as usize;
         let dst = (src + 1 + rng.below(hosts.len() as u64 - 1) as usize) % hosts.len();
         let bytes = log_uniform(rng, 100.0, 400_000.0) as u64;
-        let transport = match weather == Weather::Foul && rng.chance(0.2) {
-            true => tcp,
-            false => inrpp,
-        };
+        let transport = if weather == Weather::Foul && rng.chance(0.2) { tcp } else { inrpp };
         let start = Time::from_nanos(rng.below(1_000_000_000));
         world.flow((hosts[src], hosts[dst]), start, Some(bytes), transport);
     }

@@ -53,13 +53,15 @@ impl Network {
     ///
     /// Routes are by hop count; between equal ones the port declared first.
     pub fn build(spec: &NetSpec, seed: u64, all_queued: bool) -> Result<Network, SpecError> {
-        Network::build_guarded(spec, seed, (all_queued, Guards::ALL))
+        Network::build_guarded(spec, seed, all_queued, Guards::ALL)
     }
     /// The same with the conditions of look-ahead that a test has left on.
+    #[doc(hidden)]
     pub fn build_guarded(
         spec: &NetSpec,
         seed: u64,
-        (all_queued, guards): (bool, Guards),
+        all_queued: bool,
+        guards: Guards,
     ) -> Result<Network, SpecError> {
         check::check_names(spec)?;
         let ports = PortTable::new(spec);
@@ -76,7 +78,7 @@ impl Network {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default();
-        let mut look_ahead = LookAheadPlan::new(spec, &nodes, (all_queued, guards));
+        let mut look_ahead = LookAheadPlan::new(spec, &nodes, all_queued, guards);
         let links = links::build_links(spec, seed, all_queued, &mut look_ahead);
         let ways = Ways {
             spec,

@@ -191,7 +191,7 @@ impl ChannelProfile {
         let counts = match self.model {
             ChannelModel::Radio(radio) => radio.generate(seed, length_ms, scale),
             ChannelModel::Sprout { start_pps, sigma_pps, most_pps } => {
-                sprout(seed, length_ms, scale, (start_pps, sigma_pps, most_pps))
+                sprout(seed, length_ms, scale, start_pps, sigma_pps, most_pps)
             }
         };
         let mut builder = DeliveryTraceBuilder::default();
@@ -373,12 +373,7 @@ impl RadioLink {
 }
 
 /// Sprout's process in each millisecond; its rate may move between 0 and the highest.
-fn sprout(
-    seed: u64,
-    length_ms: usize,
-    scale: f64,
-    (start, sigma, most): (f64, f64, f64),
-) -> Vec<u32> {
+fn sprout(seed: u64, length_ms: usize, scale: f64, start: f64, sigma: f64, most: f64) -> Vec<u32> {
     let (mut motion, mut arrivals) = (Draws::new(seed, 1), Draws::new(seed, 2));
     let step = sigma * libm::sqrt(1e-3);
     let mut rate = start;
@@ -430,7 +425,7 @@ mod tests {
     /// which have a standard deviation of sqrt(2 / 15 000) = 1.2 %.
     #[test]
     fn sprouts_process_at_rest_is_poisson() {
-        let counts = sprout(5, 300_000, 1.0, (1_400.0, 0.0, 2_000.0));
+        let counts = sprout(5, 300_000, 1.0, 1_400.0, 0.0, 2_000.0);
         let bins: Vec<f64> =
             counts.chunks(20).map(|bin| f64::from(bin.iter().sum::<u32>())).collect();
         let mean = bins.iter().sum::<f64>() / bins.len() as f64;

@@ -146,9 +146,10 @@ impl DeliveryTrace {
     }
     /// The place behind `cursor`.
     fn next_place(&self, cursor: Cursor) -> Cursor {
-        match cursor.place + 1 == self.times.len() {
-            true => Cursor { round: cursor.round + 1, place: 0, used: 0 },
-            false => Cursor { place: cursor.place + 1, used: 0, ..cursor },
+        if cursor.place + 1 == self.times.len() {
+            Cursor { round: cursor.round + 1, place: 0, used: 0 }
+        } else {
+            Cursor { place: cursor.place + 1, used: 0, ..cursor }
         }
     }
     /// The first place at `from` or later.
@@ -196,9 +197,10 @@ impl TraceChannel {
     }
     /// The first opportunity at `now` or later that is not used.
     fn first_unused(&self, now: Time) -> Cursor {
-        match self.time(self.next) >= now {
-            true => self.next,
-            false => self.trace.first_from(self.offset + now.since(Time::ZERO)),
+        if self.time(self.next) >= now {
+            self.next
+        } else {
+            self.trace.first_from(self.offset + now.since(Time::ZERO))
         }
     }
     /// Use one opportunity.
@@ -212,10 +214,7 @@ impl TraceChannel {
 
 impl Channel for TraceChannel {
     fn next_opportunity(&self, now: Time) -> Time {
-        match self.left.0 > 0 && self.left.1 == now {
-            true => now,
-            false => self.time(self.first_unused(now)),
-        }
+        if self.left.0 > 0 && self.left.1 == now { now } else { self.time(self.first_unused(now)) }
     }
     fn starts_at_once(&self) -> bool {
         false

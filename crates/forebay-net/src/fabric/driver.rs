@@ -48,6 +48,7 @@ pub trait Driver {
     }
     /// The conditions of look-ahead that hold: all of them, but in a test that switches one off and
     /// looks whether anything notices. They must be those with which the network was built.
+    #[doc(hidden)]
     #[inline(always)]
     fn guards(&self) -> Guards {
         Guards::ALL

@@ -135,8 +135,9 @@ fn connection_lasts_until<D: Driver>(
     };
     let stop = spec.stop().filter(|_| guards.has(Guard::Stop));
     let writes_until = (now + sends).min(stop.map_or(Time::MAX, |stop| stop.max(now)));
-    match guards.has(Guard::GivesUp) {
-        true => writes_until.min(connection.gives_up_after(now)),
-        false => writes_until,
+    if guards.has(Guard::GivesUp) {
+        writes_until.min(connection.gives_up_after(now))
+    } else {
+        writes_until
     }
 }

@@ -363,9 +363,10 @@ impl<D: Driver> Fabric<D> {
             }
             true
         });
-        match due {
-            true => self.pump(node, socket),
-            false => self.sync_socket(node, socket),
+        if due {
+            self.pump(node, socket);
+        } else {
+            self.sync_socket(node, socket);
         }
         due
     }

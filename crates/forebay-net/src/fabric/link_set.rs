@@ -44,13 +44,11 @@ impl Travel {
         packet: &Packet,
         link: LinkId,
         arrival: Time,
-        (driver, arena): (&D, &Arena),
+        driver: &D,
+        arena: &Arena,
     ) -> Travel {
         let (dst, wire_len, ttl) = (packet.dst(), packet.wire_len(), packet.ttl());
-        let signature = match driver.signs() {
-            true => packet.signature(arena),
-            false => Signature::default(),
-        };
+        let signature = if driver.signs() { packet.signature(arena) } else { Signature::default() };
         Travel { dst, wire_len, ttl, signature, link, arrival }
     }
 }
@@ -92,7 +90,7 @@ fn chain<D: Driver>(
         let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
         let open = fifo.upstream_gate.is_open()
             || fifo.upstream_gate.is_single() && !driver.guards().has(Guard::Gate);
-        if !open || !step(slot, driver, travel, (next, horizon)) {
+        if !open || !step(slot, driver, travel, next, horizon) {
             if let AnyLink::Fifo(fifo) = &mut slot.link {
                 fifo.upstream_gate.expect_one();
             }
@@ -109,7 +107,8 @@ pub(super) fn step<D: Driver>(
     slot: &mut Slot,
     driver: &mut D,
     travel: &mut Travel,
-    (next, horizon): (LinkId, Time),
+    next: LinkId,
+    horizon: Time,
 ) -> bool {
     let AnyLink::Fifo(fifo) = &mut slot.link else { return false };
     let lacks = |guard| !driver.guards().has(guard);
@@ -238,7 +237,7 @@ impl<D: Driver> LinkSet<'_, D> {
         }
         let arrival = fifo.schedule(now, wire_len);
         if slot.arrival_path.looks_ahead() {
-            let travel = Travel::new(&packet, link, arrival, (self.driver, arena));
+            let travel = Travel::new(&packet, link, arrival, self.driver, arena);
             self.look_ahead_from_hand(packet, travel);
         } else {
             let ttl = packet.ttl();

@@ -76,7 +76,7 @@ impl<D: Driver> Fabric<D> {
     fn process_all_early_arrivals(&mut self) {
         while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.front() {
             let link = *link;
-            let travel = Travel::new(packet, link, *arrival, (&self.driver, &self.arena));
+            let travel = Travel::new(packet, link, *arrival, &self.driver, &self.arena);
             self.advance_host_to(&travel);
             self.receive_single(Source::Early, link);
         }
@@ -110,9 +110,10 @@ impl<D: Driver> Fabric<D> {
             let end = socket.end();
             let wakes = self.edges[link.index()].armed_transmitter;
             // A timeout is noticed when its deadline is due.
-            let armed = match self.driver.guards().has(Guard::Armed) {
-                true => self.ends[end.index()].armed,
-                false => Time::ZERO,
+            let armed = if self.driver.guards().has(Guard::Armed) {
+                self.ends[end.index()].armed
+            } else {
+                Time::ZERO
             };
             let times_out = host.times_out_at().max(armed);
             if wakes.min(times_out) >= until {
@@ -159,14 +160,14 @@ impl<D: Driver> Fabric<D> {
         let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
         let Some(packet) = fifo.take_arrival(Time::MAX) else { return };
         let (arrival, ttl) = (packet.stamp(), packet.ttl());
-        let mut travel = Travel::new(&packet, link, arrival, (&self.driver, &self.arena));
+        let mut travel = Travel::new(&packet, link, arrival, &self.driver, &self.arena);
         let maps = Maps { routes: &self.routes, ports: &self.ports };
         let next = maps.next_link(node, travel.dst, ttl).filter(|next| !stuck.contains(next));
         if let Some(next) = next
             && let slot = &mut self.links[next.index()]
             && slot.upstream_gate().is_single()
         {
-            if step(slot, &mut self.driver, &mut travel, (next, self.horizon)) {
+            if step(slot, &mut self.driver, &mut travel, next, self.horizon) {
                 self.look_ahead_events += 1;
                 if let AnyLink::Fifo(fifo) = &mut slot.link {
                     fifo.upstream_gate.admit_expected();

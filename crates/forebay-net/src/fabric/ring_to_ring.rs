@@ -67,7 +67,7 @@ impl<D: Driver> Fabric<D> {
                 queued.next_arrival().is_none() || !self.driver.guards().has(Guard::EmptyRing);
             let ahead = slot.arrival_path == ArrivalPath::HostLookAhead;
             if ahead && alone && arrival <= self.horizon {
-                return self.receive_ahead(from, to, (arrival, ttl));
+                return self.receive_ahead(from, to, arrival, ttl);
             }
             queued.lay_first_of(ring, arrival, ttl);
             // Packets do not overtake on it: if it is armed, it is armed for the first. Nothing
@@ -82,10 +82,10 @@ impl<D: Driver> Fabric<D> {
     /// The first packet of `from` was started on `to`, nothing is before it there, and the host at
     /// the end may have it ahead of time.
     #[inline(never)]
-    fn receive_ahead(&mut self, from: LinkId, to: LinkId, (arrival, ttl): (Time, u8)) {
+    fn receive_ahead(&mut self, from: LinkId, to: LinkId, arrival: Time, ttl: u8) {
         let now = self.now;
         let Some(packet) = self.links[from.index()].link.first_arrived(now) else { return };
-        let mut travel = Travel::new(packet, to, arrival, (&self.driver, &self.arena));
+        let mut travel = Travel::new(packet, to, arrival, &self.driver, &self.arena);
         travel.ttl = ttl;
         self.advance_host_to(&travel);
         self.receive_single(Source::Ring(from), to);

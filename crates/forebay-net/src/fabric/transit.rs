@@ -47,7 +47,8 @@ fn hop<D: Driver>(
     maps: Maps<'_>,
     driver: &mut D,
     arena: &Arena,
-    (now, link): (Time, LinkId),
+    now: Time,
+    link: LinkId,
 ) -> Hop {
     let slot = &mut links[link.index()];
     if slot.armed_arrival > now {
@@ -59,7 +60,7 @@ fn hop<D: Driver>(
     }
     let AnyLink::Fifo(fifo) = &slot.link else { return Hop::Refused };
     let Some(packet) = fifo.first_arrived(now) else { return Hop::Refused };
-    let mut travel = Travel::new(packet, link, now, (driver, arena));
+    let mut travel = Travel::new(packet, link, now, driver, arena);
     let next = maps.next_link(slot.to, packet.dst(), travel.ttl);
     driver.passed(now, link, travel.signature, travel.ttl);
     let Some(to) = next else { return Hop::Refused };
@@ -73,10 +74,7 @@ fn hop<D: Driver>(
     travel.arrival = fifo.schedule(now, travel.wire_len);
     travel.link = to;
     travel.ttl -= 1;
-    match slot.arrival_path.looks_ahead() {
-        true => Hop::LookAhead(travel),
-        false => Hop::Rests(travel),
-    }
+    if slot.arrival_path.looks_ahead() { Hop::LookAhead(travel) } else { Hop::Rests(travel) }
 }
 
 impl<D: Driver> Fabric<D> {
@@ -96,7 +94,7 @@ impl<D: Driver> Fabric<D> {
     pub fn pass_arrival(&mut self, now: Time, link: LinkId) -> bool {
         let maps = Maps { routes: &self.routes, ports: &self.ports };
         let (links, driver) = (self.links.as_mut_slice(), &mut self.driver);
-        let hop = hop(links, maps, driver, &self.arena, (now, link));
+        let hop = hop(links, maps, driver, &self.arena, now, link);
         self.now = now;
         match hop {
             Hop::NotDue => return false,
@@ -176,9 +174,10 @@ impl<D: Driver> Fabric<D> {
     /// back; else it is dropped.
     #[inline(always)] // into the two ways that most packets take
     pub(super) fn send(&mut self, node: NodeId, link: LinkId, packet: Packet) {
-        let sent = match self.observed {
-            true => Err(packet),
-            false => link_set!(self).send(self.now, link, packet, &self.arena),
+        let sent = if self.observed {
+            Err(packet)
+        } else {
+            link_set!(self).send(self.now, link, packet, &self.arena)
         };
         if let Err(packet) = sent {
             self.send_any(node, link, packet);

@@ -86,10 +86,7 @@ impl Host {
         let mut ready = false;
         if let Some(deferred) = self.deferred.take() {
             // As in `pass_time_to_arrival`.
-            match deferred.at < cx.now {
-                true => connection.note_window_full(0),
-                false => ready = true,
-            }
+            if deferred.at < cx.now { connection.note_window_full(0) } else { ready = true }
         }
         if connection.wants_pieces() {
             connection.on_piece(cx.now, 0, &view_of_whole(packet, cx.arena));
@@ -138,7 +135,7 @@ impl Host {
             let packet = match connection.poll_fast(now) {
                 None => {
                     let ids = &mut self.ip_ids;
-                    poll_general(connection, now, (interface.addr, ids), workload, arena)
+                    poll_general(connection, now, interface.addr, ids, workload, arena)
                 }
                 packet => packet,
             };
@@ -168,7 +165,8 @@ impl Host {
 fn poll_general(
     connection: &mut Connection,
     now: Time,
-    (host, ids): (Addr, &mut Option<Box<IpIds>>),
+    host: Addr,
+    ids: &mut Option<Box<IpIds>>,
     workload: &Workload,
     arena: &mut Arena,
 ) -> Option<Packet> {

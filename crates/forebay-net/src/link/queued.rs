@@ -197,12 +197,12 @@ impl QueuedLink {
         self.advance(cx);
         if self.takes_at_once(cx.now) {
             if self.transparent {
-                self.transmit(packet, queued_at, (cx.now, cx.now), cx);
+                self.transmit(packet, queued_at, cx.now, cx.now, cx);
                 return Ok(());
             }
             self.may_wait = true; // what is cut off from it
             if let Some(packet) = self.pipeline.pass(packet, cx) {
-                self.transmit(packet, queued_at, (cx.now, cx.now), cx);
+                self.transmit(packet, queued_at, cx.now, cx.now, cx);
             }
             return Ok(());
         }
@@ -284,7 +284,7 @@ impl QueuedLink {
     fn take_next(&mut self, since: Time, at: Time, cx: &mut PortContext<'_>) {
         if let Some(packet) = cx.at(at, |cx| self.pipeline.dequeue(cx)) {
             let queued_at = packet.stamp();
-            self.transmit(packet, queued_at, (since.max(queued_at), at.max(queued_at)), cx);
+            self.transmit(packet, queued_at, since.max(queued_at), at.max(queued_at), cx);
         } else {
             self.may_wait = !self.prompt;
         }
@@ -295,7 +295,8 @@ impl QueuedLink {
         &mut self,
         packet: Packet,
         queued_at: Time,
-        (since, start): (Time, Time),
+        since: Time,
+        start: Time,
         cx: &mut PortContext<'_>,
     ) {
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
@@ -305,10 +306,7 @@ impl QueuedLink {
         self.stats.transmitted(bytes as u64, end.since(since));
         self.stats.waits.record(start.since(queued_at));
         self.transmitting = Some(Transmission { start: since, end, bytes: bytes as u64 });
-        match self.steady {
-            true => self.put_on_wire(packet, end, cx),
-            false => self.in_service = Some(packet),
-        }
+        if self.steady { self.put_on_wire(packet, end, cx) } else { self.in_service = Some(packet) }
     }
     /// See [`crate::AnyLink::on_transmitter`]. A late call does all that was due, in order and as
     /// of its time: a driver that wakes late must not make the link slower.
@@ -376,7 +374,9 @@ impl QueuedLink {
             Passed::Nothing => {}
             Passed::One(packet) => self.propagate(packet, departed, cx),
             Passed::Pieces(pieces) => {
-                pieces.into_iter().for_each(|piece| self.propagate(piece, departed, cx));
+                for piece in pieces {
+                    self.propagate(piece, departed, cx);
+                }
             }
         }
     }

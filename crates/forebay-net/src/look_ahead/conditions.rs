@@ -136,7 +136,8 @@ impl LookAheadPlan {
     pub(crate) fn new(
         spec: &NetSpec,
         nodes: &[Node],
-        (general, guards): (bool, Guards),
+        general: bool,
+        guards: Guards,
     ) -> LookAheadPlan {
         let changed = changed_links(spec);
         let keepers = keepers(spec, nodes, guards);
@@ -204,9 +205,10 @@ impl LookAheadPlan {
                     }
                     (Node::Router(AnyForwarding::PlainIp(_)), Upstream::Only(only)) => Ok(only),
                     (Node::Router(AnyForwarding::PlainIp(_)), Upstream::Many(only, other)) => {
-                        match self.guards.has(Guard::SingleUpstream) {
-                            true => Err(Refusal::SeveralUpstreams(only, other)),
-                            false => Ok(only),
+                        if self.guards.has(Guard::SingleUpstream) {
+                            Err(Refusal::SeveralUpstreams(only, other))
+                        } else {
+                            Ok(only)
                         }
                     }
                     _ => Err(Refusal::NotPlain(from)),

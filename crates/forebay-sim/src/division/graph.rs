@@ -33,8 +33,8 @@ impl Load {
             let bytes = flow.bytes.unwrap_or(endless) / paths.len().max(1) as u64;
             let packets = bytes / mss + 2; // SYN and FIN
             for path in paths {
-                load.walk(spec, network, (flow.src, path.src.1), path.dst.0.addr, packets);
-                load.walk(spec, network, (flow.dst, path.dst.1), path.src.0.addr, packets / 2 + 1);
+                load.walk(spec, network, flow.src, path.src.1, path.dst.0.addr, packets);
+                load.walk(spec, network, flow.dst, path.dst.1, path.src.0.addr, packets / 2 + 1);
             }
         }
         load
@@ -45,7 +45,8 @@ impl Load {
         &mut self,
         spec: &NetSpec,
         network: &Network,
-        (mut at, mut port): (NodeId, PortId),
+        mut at: NodeId,
+        mut port: PortId,
         dst: forebay_base::Addr,
         packets: u64,
     ) {

@@ -3,10 +3,15 @@
 //! on bytes and on both engines; the first five also in real time over two UDP sockets.
 #![forbid(unsafe_code)]
 
+mod bytes;
 mod cache;
 mod clock;
 mod cut;
 mod foreign;
+#[allow(dead_code, reason = "the tests of wire use the rest")]
+#[path = "../../../forebay-wire/tests/wire/make.rs"]
+mod make;
+mod noise;
 mod pair;
 mod paths;
 mod registered;

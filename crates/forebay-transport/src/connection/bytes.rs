@@ -26,7 +26,8 @@ impl Connection {
                 tcp.and_then(|tcp| path.own_byte(tcp.seq, tcp.flags, path.sent_bytes()))
             }
         };
-        at.map_or(0..0, |at| at..at + u64::from(packet.payload_len()))
+        let len = u64::from(packet.payload_len());
+        at.filter(|_| len > 0).map_or(0..0, |at| at..at + len)
     }
 
     /// The bytes of the peer's stream in a segment that came for `path`, and their place in the

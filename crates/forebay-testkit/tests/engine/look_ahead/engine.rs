@@ -166,8 +166,8 @@ impl Part {
 impl Run {
     /// Nothing has happened yet.
     pub fn new(spec: &NetSpec, seed: u64, engine: Engine) -> Run {
-        let built = (!engine.look_ahead, engine.guards);
-        let network = Network::build_guarded(spec, seed, built).expect("a sound network");
+        let network = Network::build_guarded(spec, seed, !engine.look_ahead, engine.guards);
+        let network = network.expect("a sound network");
         let driver =
             || Alarms { pending: BTreeSet::new(), trace: TraceSum::default(), engine, seen: 0 };
         let parts = if engine.divided { 2 } else { 1 };
