@@ -474,9 +474,10 @@ impl Machine {
     }
     /// Equation 3: bytes.
     fn target(&self) -> u64 {
-        let extra = match self.params.extra_acked && self.full_bw_reached {
-            true => self.aggregation.extra.max().min(bytes_in(self.bw(), MOST_AGGREGATED)),
-            false => 0,
+        let extra = if self.params.extra_acked && self.full_bw_reached {
+            self.aggregation.extra.max().min(bytes_in(self.bw(), MOST_AGGREGATED))
+        } else {
+            0
         };
         let segments = self.bdp(self.bw(), self.gains().1).saturating_add(extra / self.mss);
         self.quantized(segments).saturating_mul(self.mss)

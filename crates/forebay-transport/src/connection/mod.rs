@@ -255,9 +255,8 @@ impl Connection {
         }
         let quiet = self.sends_only_acks(path);
         self.schedule(now);
-        let packet = self.with_path(now, path, |p, cx| match quiet {
-            true => p.poll_ack(cx, arena),
-            false => p.poll(cx, arena),
+        let packet = self.with_path(now, path, |p, cx| {
+            if quiet { p.poll_ack(cx, arena) } else { p.poll(cx, arena) }
         });
         self.refresh();
         packet
