@@ -43,7 +43,7 @@ use crate::controller::{
 use crate::require::require;
 use alloc::boxed::Box;
 use forebay_base::{OptionList, Rate, Rng, Span, Time};
-use policer::Policer;
+use policer::{Policer, PolicerAck};
 use serde::{Deserialize, Serialize};
 
 mod policer;
@@ -325,10 +325,15 @@ impl Machine {
         if !self.params.policer {
             return;
         }
-        let totals = (self.delivered, self.lost);
-        let probing = self.mode == Mode::ProbeBw;
-        let start = self.rounds.start;
-        if self.policer.on_ack(now, totals, (start, losses, limited), probing) {
+        let ack = PolicerAck {
+            delivered: self.delivered,
+            lost: self.lost,
+            round_start: self.rounds.start,
+            losses,
+            limited,
+            probing: self.mode == Mode::ProbeBw,
+        };
+        if self.policer.on_ack(now, &ack) {
             self.start_probe_bw(now);
         }
     }
