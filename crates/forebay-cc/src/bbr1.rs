@@ -43,7 +43,7 @@ use crate::controller::{
 use alloc::boxed::Box;
 use forebay_base::require;
 use forebay_base::{OptionList, Rate, Rng, Span, Time};
-use policer::Policer;
+use policer::{Policer, PolicerAck};
 use serde::{Deserialize, Serialize};
 
 mod policer;
@@ -325,10 +325,15 @@ impl Machine {
         if !self.params.policer {
             return;
         }
-        let totals = (self.delivered, self.lost);
-        let probing = self.mode == Mode::ProbeBw;
-        let start = self.rounds.start;
-        if self.policer.on_ack(now, totals, (start, losses, limited), probing) {
+        let ack = PolicerAck {
+            delivered: self.delivered,
+            lost: self.lost,
+            round_start: self.rounds.start,
+            losses,
+            limited,
+            probing: self.mode == Mode::ProbeBw,
+        };
+        if self.policer.on_ack(now, &ack) {
             self.start_probe_bw(now);
         }
     }
@@ -474,9 +479,10 @@ impl Machine {
     }
     /// Equation 3: bytes.
     fn target(&self) -> u64 {
-        let extra = match self.params.extra_acked && self.full_bw_reached {
-            true => self.aggregation.extra.max().min(bytes_in(self.bw(), MOST_AGGREGATED)),
-            false => 0,
+        let extra = if self.params.extra_acked && self.full_bw_reached {
+            self.aggregation.extra.max().min(bytes_in(self.bw(), MOST_AGGREGATED))
+        } else {
+            0
         };
         let segments = self.bdp(self.bw(), self.gains().1).saturating_add(extra / self.mss);
         self.quantized(segments).saturating_mul(self.mss)

@@ -288,9 +288,10 @@ impl Inrpp {
     /// What an ACK brings, by the way that the flow uses: rule 11.
     #[inline]
     fn signal(&self, options: &OptionList) -> Option<BackPressure> {
-        match self.params.notify_on_data {
-            true => Returned::find(options).map(|Returned(signal)| signal),
-            false => BackPressure::find(options),
+        if self.params.notify_on_data {
+            Returned::find(options).map(|Returned(signal)| signal)
+        } else {
+            BackPressure::find(options)
         }
     }
 
@@ -360,10 +361,7 @@ impl Inrpp {
             return;
         }
         fate.lost_bytes += u64::from(loss.bytes);
-        match fate.is_unheld(self.mss_bytes) {
-            true => self.fall_back(),
-            false => fate.age(self.mss_bytes),
-        }
+        if fate.is_unheld(self.mss_bytes) { self.fall_back() } else { fate.age(self.mss_bytes) }
     }
     /// No router holds the excess: the flow is one of CUBIC.
     fn fall_back(&mut self) {
@@ -480,10 +478,7 @@ impl Controller for Inrpp {
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
-        match self.pooled {
-            true => self.note_loss(loss),
-            false => self.tcp.cubic.on_loss(now, loss),
-        }
+        if self.pooled { self.note_loss(loss) } else { self.tcp.cubic.on_loss(now, loss) }
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {

@@ -438,12 +438,11 @@ impl Pcc {
         };
         match vote(0) + vote(2) {
             votes @ (2 | -2) => {
-                let (share, step) = match released {
-                    false => (self.eps(), 0),
-                    true => {
-                        let steps = self.state.decisions / 2 + 1;
-                        (f64::from(steps) * self.state.params.eps_min, 1)
-                    }
+                let (share, step) = if released {
+                    let steps = self.state.decisions / 2 + 1;
+                    (f64::from(steps) * self.state.params.eps_min, 1)
+                } else {
+                    (self.eps(), 0)
                 };
                 self.state.decisions = 0;
                 self.adjust(votes > 0, step, None, share);

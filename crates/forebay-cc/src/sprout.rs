@@ -149,14 +149,14 @@ impl State {
     }
     /// The longest that the next packet may be on the wire.
     fn longest(&self) -> Option<u16> {
-        match self.heartbeat {
-            true => Some(SHORTEST_BYTES),
-            false if self.forecast.is_none() || self.room_bytes >= self.mss_bytes => None,
-            false => {
-                let rest = (self.room_bytes + HEADER_BYTES).min(u16::MAX.into()) as u16;
-                Some(rest.max(SHORTEST_BYTES))
-            }
+        if self.heartbeat {
+            return Some(SHORTEST_BYTES);
         }
+        if self.forecast.is_none() || self.room_bytes >= self.mss_bytes {
+            return None;
+        }
+        let rest = (self.room_bytes + HEADER_BYTES).min(u16::MAX.into()) as u16;
+        Some(rest.max(SHORTEST_BYTES))
     }
 
     /// The end of the tick that runs; None after the last but one, from which on nothing changes.

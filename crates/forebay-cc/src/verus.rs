@@ -219,10 +219,7 @@ impl State {
     /// The delay up to which the set point may rise.
     fn ceiling_ms(&self) -> f64 {
         let Rules { r, queue_ms, .. } = self.rules;
-        match queue_ms > 0.0 {
-            true => self.d_min_ms + (r - 1.0) * queue_ms,
-            false => r * self.d_min_ms,
-        }
+        if queue_ms > 0.0 { self.d_min_ms + (r - 1.0) * queue_ms } else { r * self.d_min_ms }
     }
 
     /// Rule 8.
@@ -286,9 +283,10 @@ impl State {
     fn on_delay(&mut self, now: Time, tag: Tag, sample: Span) {
         let (w_p, delay_ms) = (w_p(tag), ms(sample));
         self.last_ack = now;
-        self.d_rtt_ms = match self.d_rtt_ms > 0.0 {
-            true => self.d_rtt_ms + RTT_GAIN * (delay_ms - self.d_rtt_ms),
-            false => delay_ms,
+        self.d_rtt_ms = if self.d_rtt_ms > 0.0 {
+            self.d_rtt_ms + RTT_GAIN * (delay_ms - self.d_rtt_ms)
+        } else {
+            delay_ms
         };
         self.d_min_ms = self.d_min_ms.min(delay_ms);
         self.refresh.on_delay(now, delay_ms, self.d_min_ms, self.ceiling_ms());
@@ -360,9 +358,10 @@ impl State {
         }
         let least_ms = self.delays_ms.iter().copied().min_by(f64::total_cmp);
         let hold = self.move_set_point(now);
-        let window = match self.rules.fractional {
-            true => self.profile.exact_window(self.d_est_ms),
-            false => self.profile.window(self.d_est_ms) as f64,
+        let window = if self.rules.fractional {
+            self.profile.exact_window(self.d_est_ms)
+        } else {
+            self.profile.window(self.d_est_ms) as f64
         };
         self.set_window(window);
         if let Some(most) = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window)) {
@@ -404,9 +403,10 @@ impl State {
         }
         self.credits = packets as u64;
         self.carry = packets - self.credits as f64;
-        self.pacing_rate = match self.rules.pacing && self.credits > 0 {
-            true => Some(self.rate_of(self.credits as f64, epoch_ms)),
-            false => None,
+        self.pacing_rate = if self.rules.pacing && self.credits > 0 {
+            Some(self.rate_of(self.credits as f64, epoch_ms))
+        } else {
+            None
         };
     }
 
@@ -568,9 +568,10 @@ impl Controller for Verus {
             cubic.on_rto(now, timeout);
         }
         if state.slow_start.is_some() {
-            match state.profile.known() >= LEAST_POINTS {
-                true => state.leave_slow_start(now, 1.0),
-                false => return state.set_window(1.0),
+            if state.profile.known() >= LEAST_POINTS {
+                state.leave_slow_start(now, 1.0)
+            } else {
+                return state.set_window(1.0);
             }
         }
         state.recovering = true;

@@ -25,6 +25,20 @@ pub(super) struct Policer {
     lost: u64,
 }
 
+/// What a policer is found by.
+pub(super) struct PolicerAck {
+    /// Bytes delivered and lost in total.
+    pub delivered: u64,
+    pub lost: u64,
+    pub round_start: bool,
+    /// It brings losses.
+    pub losses: bool,
+    /// The application limits the sender.
+    pub limited: bool,
+    /// In ProbeBW.
+    pub probing: bool,
+}
+
 impl Policer {
     /// The rate that the policer lets pass in bit/s, if one was found.
     pub(super) fn rate(&self) -> Option<u64> {
@@ -33,20 +47,13 @@ impl Policer {
     pub(super) fn reset(&mut self) {
         *self = Policer::default();
     }
-    fn begin(&mut self, now: Time, (delivered, lost): (u64, u64)) {
+    fn begin(&mut self, now: Time, delivered: u64, lost: u64) {
         (self.since, self.delivered, self.lost, self.rounds) = (now, delivered, lost, 0);
     }
 
-    /// An ACK, with bytes delivered and lost in total, and whether it starts a round, brings losses
-    /// and is limited by the application. True if the rate has been used long enough: ProbeBW
-    /// begins anew.
-    pub(super) fn on_ack(
-        &mut self,
-        now: Time,
-        totals: (u64, u64),
-        (round_start, losses, limited): (bool, bool, bool),
-        probing: bool,
-    ) -> bool {
+    /// True if the rate has been used long enough: ProbeBW begins anew.
+    pub(super) fn on_ack(&mut self, now: Time, ack: &PolicerAck) -> bool {
+        let PolicerAck { delivered, lost, round_start, losses, limited, probing } = *ack;
         if self.used {
             self.rounds += u32::from(probing && round_start);
             let over = self.rounds >= USE_ROUNDS;
@@ -57,7 +64,7 @@ impl Policer {
         }
         if !self.sampling {
             if losses {
-                self.begin(now, totals);
+                self.begin(now, delivered, lost);
                 self.sampling = true;
             }
             return false;
@@ -66,14 +73,14 @@ impl Policer {
         if limited || self.rounds > LONGEST_INTERVAL_ROUNDS {
             self.reset();
         } else if self.rounds >= INTERVAL_ROUNDS && losses {
-            self.end_interval(now, totals);
+            self.end_interval(now, delivered, lost);
         }
         false
     }
 
     /// Losses end the interval, if they are many.
-    fn end_interval(&mut self, now: Time, totals: (u64, u64)) {
-        let (delivered, lost) = (totals.0 - self.delivered, totals.1 - self.lost);
+    fn end_interval(&mut self, now: Time, total_delivered: u64, total_lost: u64) {
+        let (delivered, lost) = (total_delivered - self.delivered, total_lost - self.lost);
         let elapsed = now.since(self.since).as_nanos() as u128;
         if delivered == 0 || lost * 256 < LOSS_256 * delivered || elapsed < 1_000_000 {
             return;
@@ -85,7 +92,7 @@ impl Policer {
             return;
         }
         self.rate = rate;
-        self.begin(now, totals);
+        self.begin(now, total_delivered, total_lost);
     }
 }
 
@@ -98,7 +105,15 @@ mod tests {
     fn round(p: &mut Policer, at: &mut (Time, u64, u64), delivered: u64, lost: u64) -> bool {
         at.0 += Span::from_millis(100);
         (at.1, at.2) = (at.1 + delivered, at.2 + lost);
-        p.on_ack(at.0, (at.1, at.2), (true, lost > 0, false), true)
+        let ack = PolicerAck {
+            delivered: at.1,
+            lost: at.2,
+            round_start: true,
+            losses: lost > 0,
+            limited: false,
+            probing: true,
+        };
+        p.on_ack(at.0, &ack)
     }
 
     #[test]

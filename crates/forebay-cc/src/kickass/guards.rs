@@ -128,9 +128,10 @@ impl DfWatch {
     /// A packet was lost. Where those with DF are lost, too, it may be congestion, of which packets
     /// that may be cut have their share.
     pub fn on_lost(&mut self, clear: bool) {
-        match clear {
-            true => self.lost += 1,
-            false => self.others_lost += 1,
+        if clear {
+            self.lost += 1
+        } else {
+            self.others_lost += 1
         }
         self.fresh |= clear;
     }

@@ -66,9 +66,10 @@ impl Indicators {
             return None;
         }
         (self.packets, self.last_at) = (1, Some(now));
-        Some(match dither {
-            true => Indicator::dithered(srtt, self.rng.unit()),
-            false => Indicator::of_rtt(srtt),
+        Some(if dither {
+            Indicator::dithered(srtt, self.rng.unit())
+        } else {
+            Indicator::of_rtt(srtt)
         })
     }
 }

@@ -132,9 +132,10 @@ impl KickAssReceiver {
         // `Extreme` keeps times; a code is as good as one.
         let byte = Span::from_nanos(code.byte().into());
         let least = self.state.least.add(now, byte, rtt).as_nanos() as u8;
-        let rate = match self.is_order(code) {
-            true => self.state.told.rate,
-            false => Some(self.state.mean.add(now, code, rtt)),
+        let rate = if self.is_order(code) {
+            self.state.told.rate
+        } else {
+            Some(self.state.mean.add(now, code, rtt))
         };
         let signalled = self.state.told.signalled.saturating_add(1);
         self.state.told = Report {

@@ -205,12 +205,11 @@ fn kept_after(mut pcc: Pcc, packets: u64, lost: u64) -> f64 {
     let (in_flight_bytes, rtt) = (0, Some(ms(100)));
     for (number, tag) in tags.into_iter().enumerate() {
         let number = number as u64;
-        match number < lost {
-            true => pcc.on_loss(now, &Loss { tag, number, bytes, sent_at: began, in_flight_bytes }),
-            false => {
-                let packet = Delivered { tag, number, bytes, sent_at: began, rtt };
-                pcc.on_delivered(now, &packet)
-            }
+        if number < lost {
+            pcc.on_loss(now, &Loss { tag, number, bytes, sent_at: began, in_flight_bytes })
+        } else {
+            let packet = Delivered { tag, number, bytes, sent_at: began, rtt };
+            pcc.on_delivered(now, &packet)
         }
     }
     pcc.on_ack(now, &ack(MSS));

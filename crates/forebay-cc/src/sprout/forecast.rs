@@ -35,11 +35,10 @@ fn counts(mean: f64) -> usize {
 
 fn poisson(k: usize, mean: f64) -> f64 {
     let k = k as f64;
-    match mean > 0.0 {
-        true => libm::exp(k * libm::log(mean) - mean - libm::lgamma(k + 1.0)),
-        false if k == 0.0 => 1.0,
-        false => 0.0,
+    if mean > 0.0 {
+        return libm::exp(k * libm::log(mean) - mean - libm::lgamma(k + 1.0));
     }
+    if k == 0.0 { 1.0 } else { 0.0 }
 }
 
 impl Tables {
@@ -81,9 +80,10 @@ impl Tables {
             let (mut low, mut high) = (0, table.len() / self.row - 1);
             while low < high {
                 let n = (low + high) / 2;
-                match dot(shares, &table[n * self.row..][..self.row]) >= self.quantile {
-                    true => high = n,
-                    false => low = n + 1,
+                if dot(shares, &table[n * self.row..][..self.row]) >= self.quantile {
+                    high = n
+                } else {
+                    low = n + 1
                 }
             }
             *packets = low as u32;

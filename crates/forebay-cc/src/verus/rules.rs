@@ -143,9 +143,10 @@ impl Params {
             coexist: self.coexist.unwrap_or(own),
             loss_bound: self.loss_bound.unwrap_or(own),
             queue_ms: self.queue_ms.unwrap_or(0.0),
-            slow_start: self.slow_start.unwrap_or(match own {
-                true => SlowStartEnd::Early,
-                false => SlowStartEnd::Late,
+            slow_start: self.slow_start.unwrap_or(if own {
+                SlowStartEnd::Early
+            } else {
+                SlowStartEnd::Late
             }),
             authors,
         }

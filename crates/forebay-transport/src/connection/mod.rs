@@ -9,7 +9,7 @@ use crate::surface::{Counters, EndCause, PathView, Progress, Role, RttSummary, S
 
 use crate::config::TcpConfig;
 use crate::options::mptcp;
-use crate::path::{Cx, Incoming, Path, Received, State, options_of};
+use crate::path::{Cx, Identity, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -68,8 +68,9 @@ impl Connection {
         let many = setup.paths.len() > 1;
         let (config, send_bytes) = (&setup.config, setup.send_bytes);
         let paths = setup.paths.into_iter().enumerate().map(|(index, path)| {
-            let identity = (setup.role, setup.version, index as u8);
-            Path::new(path, identity, config, (send_bytes, many))
+            let identity =
+                Identity { role: setup.role, version: setup.version, index: index as u8 };
+            Path::new(path, identity, config, send_bytes, many)
         });
         let paths = Paths::new(paths);
         let wants_pieces = paths.iter().any(Path::wants_pieces);
@@ -128,12 +129,12 @@ impl Connection {
         debug_assert!(self.streams.is_none() && path == 0);
         if packet.payload_len() == 0 {
             if !self.paths.first.on_next_ack(now, &self.config, packet, arena) {
-                return self.on_general(now, path, (packet, 1), arena);
+                return self.on_general(now, path, packet, 1, arena);
             }
         } else if self.paths.first.on_next_data(now, packet, arena) {
             self.progress.last_byte_at = Some(now);
         } else {
-            return self.on_general(now, path, (packet, 1), arena);
+            return self.on_general(now, path, packet, 1, arena);
         }
         None
     }
@@ -148,7 +149,7 @@ impl Connection {
         pieces: u16,
         arena: &Arena,
     ) -> Option<DropReason> {
-        self.on_general(now, path, (packet, pieces), arena)
+        self.on_general(now, path, packet, pieces, arena)
     }
 
     /// [`Connection::on_packet`] where the fast path is closed: while a hole is open or repaired.
@@ -163,7 +164,7 @@ impl Connection {
         let first = &mut self.paths.first;
         let mut cx = Cx::of_only(now, &self.config, &mut self.counters);
         if !first.on_next_out_of_order(packet) && !first.on_next_sack(&mut cx, packet, arena) {
-            return self.on_general(now, path, (packet, 1), arena);
+            return self.on_general(now, path, packet, 1, arena);
         }
         None
     }
@@ -172,7 +173,8 @@ impl Connection {
         &mut self,
         now: Time,
         path: usize,
-        (packet, pieces): (&Packet, u16),
+        packet: &Packet,
+        pieces: u16,
         arena: &Arena,
     ) -> Option<DropReason> {
         let segment = Incoming::read(packet, pieces, arena)?;
@@ -256,9 +258,8 @@ impl Connection {
         }
         let quiet = self.sends_only_acks(path);
         self.schedule(now);
-        let packet = self.with_path(now, path, |p, cx| match quiet {
-            true => p.poll_ack(cx, arena),
-            false => p.poll(cx, arena),
+        let packet = self.with_path(now, path, |p, cx| {
+            if quiet { p.poll_ack(cx, arena) } else { p.poll(cx, arena) }
         });
         self.refresh();
         packet

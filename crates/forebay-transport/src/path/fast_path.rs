@@ -304,7 +304,7 @@ impl Path {
         attach(&mut packet, &options, arena);
         self.fragmentable(cx, &mut packet, arena, ip); // which may lengthen it
         if let Some(rate) = pacing {
-            self.sender.on_paced(cx.now, (len, packet.wire_len()), rate);
+            self.sender.on_paced(cx.now, len, packet.wire_len(), rate);
         }
         self.fast.renew_send_limit(&self.sender);
         packet
@@ -327,7 +327,7 @@ impl Path {
     #[inline]
     pub(super) fn fast_packet(&self, now: Time, start: u64, len: u16) -> Packet {
         let stamps = self.handshake.negotiated().timestamps;
-        self.handshake.segment(&self.receiver, now, (start, TcpFlags::ACK, len), stamps)
+        self.handshake.segment(&self.receiver, now, start, TcpFlags::ACK, len, stamps)
     }
 
     /// What the controller writes on a full segment from `start` on: the payload that this leaves
@@ -339,9 +339,9 @@ impl Path {
         if !sender.stamps() {
             return (mss as u16, None, StampedIp::default());
         }
-        let stamp = sender.stamp(cx.now, mss, (false, false), handshake);
-        let header = (handshake.version(), handshake.stamps(cx.config));
-        let len = sender.fit(header, &mut options, &stamp, (start, mss), false);
+        let stamp = sender.stamp(cx.now, mss, false, false, handshake);
+        let stamps = handshake.stamps(cx.config);
+        let len = sender.fit(handshake.version(), stamps, &mut options, &stamp, start, mss);
         (len as u16, options, stamp.ip())
     }
 
@@ -391,9 +391,10 @@ impl Path {
             ..sender.empty_summary(ack, None)
         };
         sender.note_window(tcp.window, start, ack);
-        summary.newest_flight = sender.take_run(now, segments, (ack, acked));
+        summary.newest_flight = sender.take_run(now, segments, ack, acked);
         let sample = recovery.on_run(now, sender, &newest);
-        sender.notify_controller(now, &summary, Some(sample), recovery.standing(), options);
+        let rtt = recovery.rtt();
+        sender.notify_controller(now, &summary, Some(sample), rtt, false, options);
         if sender.stamps() && options.is_some() {
             recovery.adopt_policy(sender, config);
             fast.ack_cannot_lose = fast.finds_no_loss(sender, recovery);
@@ -472,7 +473,7 @@ impl Path {
         // Behind what was acknowledged last, a timestamp is not kept: PAWS is all there is to it.
         if end > nxt + receiver.window()
             || start <= receiver.last_ack_sent()
-            || !receiver.accept_timestamp(handshake.timestamps_of(tcp.timestamps), (start, payload))
+            || !receiver.accept_timestamp(handshake.timestamps_of(tcp.timestamps), start, payload)
             || !receiver.extend_reported(start, end)
         {
             return false;
@@ -524,7 +525,7 @@ impl Path {
         }
         sender.note_window(tcp.window, start, una);
         let summary = sender.empty_summary(una, timestamps.map(|(_, echo)| echo));
-        if self.process_sack(cx, (summary, block), options) {
+        if self.process_sack(cx, summary, block, options) {
             self.refresh();
         } else {
             self.lower_deadline(); // the holes are there still, and what is open remains so

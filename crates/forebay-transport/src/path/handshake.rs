@@ -8,7 +8,7 @@
 
 use super::input::Incoming;
 use super::receiver::Receiver;
-use super::{Cx, Path, State};
+use super::{Cx, Identity, Path, State};
 use crate::config::TcpConfig;
 use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
 use crate::surface::{PathSetup, Role};
@@ -74,7 +74,7 @@ pub(super) struct Handshake {
 impl Handshake {
     pub(super) fn new(
         setup: &PathSetup,
-        (role, version, index): (Role, IpVersion, u8),
+        Identity { role, version, index }: Identity,
         config: &TcpConfig,
     ) -> Handshake {
         let configured = config.ecn.then_some(EcnPolicy::Rfc3168);
@@ -177,7 +177,9 @@ impl Handshake {
         &self,
         receiver: &Receiver,
         now: Time,
-        (start, flags, len): (u64, TcpFlags, u16),
+        start: u64,
+        flags: TcpFlags,
+        len: u16,
         timestamps: bool,
     ) -> Packet {
         let timestamps = timestamps.then(|| (now.as_millis() as u32, receiver.ts_recent()));

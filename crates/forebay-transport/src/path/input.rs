@@ -131,7 +131,7 @@ impl Path {
         }
         let timestamps = handshake.timestamps_of(segment.timestamps);
         let len = segment.payload + u64::from(segment.is(TcpFlags::FIN));
-        if !receiver.accept_timestamp(timestamps, (start, len)) {
+        if !receiver.accept_timestamp(timestamps, start, len) {
             if !segment.is_pure_ack() {
                 return self.refuse(segment);
             }
@@ -185,8 +185,8 @@ impl Path {
 
     fn on_data(&mut self, cx: &mut Cx<'_>, segment: &Incoming, start: u64) -> Arrival {
         let Path { handshake, receiver, sender, .. } = self;
-        let bounds = (handshake.negotiated().ecn, receiver.edge(sender.is_shared()));
-        let arrival = receiver.on_data((cx.now, &mut *cx.counters), segment, start, bounds);
+        let (ecn, edge) = (handshake.negotiated().ecn, receiver.edge(sender.is_shared()));
+        let arrival = receiver.on_data(cx.now, cx.counters, segment, start, ecn, edge);
         let all_sent = sender.nxt() == sender.send_end();
         if receiver.is_complete() && !sender.is_shared() && all_sent {
             sender.allow_fin(); // nothing more to send: close this direction too
@@ -273,7 +273,7 @@ impl Path {
         if let Some(options) = options.filter(|_| agreed.sack) {
             let offset = |seq| handshake.own_offset(seq, ack);
             let arrivals = &mut recovery.arrivals();
-            sender.take_sacks(cx.now, arrivals, (options, offset), &mut summary);
+            sender.take_sacks(cx.now, arrivals, options, offset, &mut summary);
         }
         let same_window = segment.window == sender.last_window();
         self.update_window(cx.now, segment, seq, ack);
@@ -315,7 +315,8 @@ impl Path {
         if summary.ece {
             recovery.on_ecn_echo(sender, cx);
         }
-        sender.notify_controller(cx.now, summary, sample, recovery.standing(), options);
+        let (rtt, in_recovery) = (recovery.rtt(), recovery.is_in_recovery());
+        sender.notify_controller(cx.now, summary, sample, rtt, in_recovery, options);
         if sender.stamps() && options.is_some() {
             recovery.adopt_policy(sender, cx.config);
         }
@@ -336,11 +337,13 @@ impl Path {
     pub(super) fn process_sack(
         &mut self,
         cx: &mut Cx<'_>,
-        (mut summary, block): (AckSummary, (u64, u64)),
+        mut summary: AckSummary,
+        block: (u64, u64),
         options: &OptionList,
     ) -> bool {
         let Path { sender, recovery, receiver, .. } = self;
-        let grown = sender.take_highest(cx.now, &mut recovery.arrivals(), block, &mut summary);
+        let grown =
+            sender.take_highest(cx.now, &mut recovery.arrivals(), block.0, block.1, &mut summary);
         debug_assert!(grown);
         summary.duplicate = summary.sacked > 0;
         if summary.duplicate {
@@ -348,7 +351,8 @@ impl Path {
         }
         let sample: Option<Span> = recovery.sample(cx.now, sender, &summary);
         let found = recovery.find_losses(sender, cx, &summary, false);
-        sender.notify_controller(cx.now, &summary, sample, recovery.standing(), Some(options));
+        let (rtt, in_recovery) = (recovery.rtt(), recovery.is_in_recovery());
+        sender.notify_controller(cx.now, &summary, sample, rtt, in_recovery, Some(options));
         recovery.advance_recovery(sender, &summary, found);
         recovery.rearm_after_ack(cx.now, sender, receiver, &summary);
         found || recovery.loss_deadline() != Time::MAX

@@ -65,6 +65,15 @@ impl<'a> Cx<'a> {
     }
 }
 
+/// Which path of which end of a connection it is.
+#[derive(Clone, Copy)]
+pub(crate) struct Identity {
+    pub role: Role,
+    pub version: IpVersion,
+    /// Number of the path in its connection.
+    pub index: u8,
+}
+
 pub(crate) struct Path {
     sender: Sender,
     recovery: LossRecovery,
@@ -79,18 +88,20 @@ impl Path {
     /// `many`: its stream has several paths.
     pub(crate) fn new(
         setup: PathSetup,
-        (role, version, index): (Role, IpVersion, u8),
+        identity: Identity,
         config: &TcpConfig,
-        (send_bytes, many): (Option<u64>, bool),
+        send_bytes: Option<u64>,
+        many: bool,
     ) -> Path {
         let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
-        let fin_allowed = !many && send_bytes.is_some_and(|n| n > 0 || role == Role::Client);
+        let fin_allowed =
+            !many && send_bytes.is_some_and(|n| n > 0 || identity.role == Role::Client);
         Path {
-            handshake: Handshake::new(&setup, (role, version, index), config),
-            fast: FastPathState::new(&setup, version, config),
+            handshake: Handshake::new(&setup, identity, config),
+            fast: FastPathState::new(&setup, identity.version, config),
             recovery: LossRecovery::new(&setup.controller, config),
             receiver: Receiver::new(&setup.controller, setup.feedback, config),
-            sender: Sender::new(setup.controller, config, (send_end, fin_allowed, many)),
+            sender: Sender::new(setup.controller, config, send_end, fin_allowed, many),
             deadline: Time::MAX,
         }
     }

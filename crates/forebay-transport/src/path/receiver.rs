@@ -151,7 +151,8 @@ impl Receiver {
     pub(super) fn accept_timestamp(
         &mut self,
         timestamps: Option<(u32, u32)>,
-        (start, len): (u64, u64),
+        start: u64,
+        len: u64,
     ) -> bool {
         // R2 comes before R3: what lies wholly below RCV.NXT is outside the window, and a late
         // original would look too old beside the timestamp of a needless repeat.
@@ -182,10 +183,12 @@ impl Receiver {
     /// Data or a FIN came. `ecn`: ECN is in use; `edge`: the right edge of the window.
     pub(super) fn on_data(
         &mut self,
-        (now, counters): (Time, &mut Counters),
+        now: Time,
+        counters: &mut Counters,
         segment: &Incoming,
         start: u64,
-        (ecn, edge): (Option<EcnPolicy>, u64),
+        ecn: Option<EcnPolicy>,
+        edge: u64,
     ) -> Arrival {
         let fin = segment.is(TcpFlags::FIN);
         let end = start + segment.payload + u64::from(fin);

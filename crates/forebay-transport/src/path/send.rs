@@ -93,7 +93,7 @@ impl Path {
         let pacing = self.recovery.pacing_rate(&self.sender, &limits, cx.config);
         let packet = self.transmit(cx, arena, choice);
         if let Some(rate) = pacing {
-            self.sender.on_paced(cx.now, (packet.payload_len(), packet.wire_len()), rate);
+            self.sender.on_paced(cx.now, packet.payload_len(), packet.wire_len(), rate);
         }
         Some(packet)
     }
@@ -133,7 +133,7 @@ impl Path {
             return None;
         }
         self.choose_new(cx, limits)
-            .or_else(|| self.recovery.choose_pipe(&self.sender, (limits, cx.config)))
+            .or_else(|| self.recovery.choose_pipe(&self.sender, limits, cx.config))
     }
 
     /// New data that windows allow.
@@ -172,10 +172,10 @@ impl Path {
     ) -> Packet {
         self.sender.end_buffer_limit(cx.now, cx.counters);
         let (start, wanted, again, syn) = self.sender.describe(choice);
-        let stamp = self.sender.stamp(cx.now, wanted, (syn, again), &self.handshake);
+        let stamp = self.sender.stamp(cx.now, wanted, syn, again, &self.handshake);
         let mut options = syn.then(|| self.syn_options(cx.config));
-        let header = (self.handshake.version(), self.handshake.stamps(cx.config));
-        let len = self.sender.fit(header, &mut options, &stamp, (start, wanted), syn);
+        let (version, stamps) = (self.handshake.version(), self.handshake.stamps(cx.config));
+        let len = self.sender.fit(version, stamps, &mut options, &stamp, start, wanted);
         let index = self.sender.record(cx.now, choice, len);
         if matches!(choice, Choice::Syn) {
             self.handshake.on_syn_sent();
@@ -183,7 +183,7 @@ impl Path {
         let segment = *self.sender.board().get(index);
         let ip = stamp.ip();
         let packet = self.build(cx, arena, &segment, &mut options, ip);
-        self.after_send(cx, (&segment, index), again);
+        self.after_send(cx, &segment, index, again);
         packet
     }
 
@@ -277,7 +277,7 @@ impl Path {
     fn packet(&mut self, cx: &Cx<'_>, start: u64, flags: TcpFlags, len: u16) -> Packet {
         let stamps = self.handshake.stamps(cx.config);
         let acks = flags.has(TcpFlags::ACK);
-        let packet = self.handshake.segment(&self.receiver, cx.now, (start, flags, len), stamps);
+        let packet = self.handshake.segment(&self.receiver, cx.now, start, flags, len, stamps);
         if acks {
             self.note_ack();
         }
@@ -291,10 +291,10 @@ impl Path {
         self.handshake.on_ack_sent();
     }
 
-    fn after_send(&mut self, cx: &mut Cx<'_>, (s, index): (&Segment, usize), again: bool) {
+    fn after_send(&mut self, cx: &mut Cx<'_>, s: &Segment, index: usize, again: bool) {
         let Path { handshake, receiver, recovery, sender, .. } = self;
         sender.on_sent(cx.now, index, again, cx.counters);
-        recovery.on_sent(cx.now, sender, (s, index), again);
+        recovery.on_sent(cx.now, sender, s, index, again);
         if !again {
             recovery.rearm_probe(cx.now, sender, receiver, handshake.is_established());
         }

@@ -54,9 +54,10 @@ struct OptionWriter {
 impl Feedback for OptionWriter {
     fn on_datagram(&mut self, _: Time, datagram: &DatagramView<'_>) -> AckDemand {
         self.datagrams += u32::from(datagram.payload_bytes > 0);
-        match datagram.payload_bytes > 0 && self.datagrams.is_multiple_of(3) {
-            true => AckDemand::Now,
-            false => AckDemand::Policy,
+        if datagram.payload_bytes > 0 && self.datagrams.is_multiple_of(3) {
+            AckDemand::Now
+        } else {
+            AckDemand::Policy
         }
     }
     fn clocks_acks(&self) -> bool {

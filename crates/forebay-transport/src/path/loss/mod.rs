@@ -140,7 +140,8 @@ impl Detector {
         now: Time,
         s: &Segment,
         sent_below: Option<u64>,
-        (echo_is_older, in_order): (bool, bool),
+        echo_is_older: bool,
+        in_order: bool,
         min_rtt: Span,
     ) {
         match self {
@@ -203,7 +204,7 @@ impl Arrivals<'_> {
     ) {
         let older = summary.echo_ms.is_some() && !summary.echoes(s);
         let in_order = s.end() <= summary.una;
-        self.detector.on_arrival(now, s, sent_below, (older, in_order), self.min_rtt);
+        self.detector.on_arrival(now, s, sent_below, older, in_order, self.min_rtt);
     }
 }
 
@@ -294,10 +295,9 @@ impl Detector {
             Detector::PacketTimer { .. } => false,
         }
     }
-    /// Such an ACK came, up to `end`; `newest` is the number of the last transmission that it
-    /// covers, and when it left. True if [`Detector::rto_floor`] may have moved.
+    /// Such an ACK came, up to `end`; `newest` is the last transmission that it covers. True if [`Detector::rto_floor`] may have moved.
     #[inline]
-    pub(crate) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) -> bool {
+    pub(crate) fn on_run(&mut self, rtt: Span, newest: &Segment, end: u64) -> bool {
         match self {
             Detector::Rack(rack) => rack.on_run(rtt, newest, end),
             Detector::Patient(patient) => patient.on_run(rtt, newest, end),
@@ -319,7 +319,7 @@ impl Detector {
             }
             Detector::Rack(rack) => rack.detect(evidence, board, losses),
             Detector::PacketTimer { num, den } => {
-                packet_timer::detect((*num, *den), evidence, board, losses)
+                packet_timer::detect(*num, *den, evidence, board, losses)
             }
             Detector::TimeoutOnly => None,
             Detector::Patient(patient) => patient.detect(evidence, board, losses),

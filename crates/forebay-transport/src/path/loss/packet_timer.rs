@@ -7,7 +7,8 @@ use forebay_base::Time;
 /// Declare what is overdue. Returns when the next one will be. Before the first RTT sample there is
 /// only the RTO.
 pub(super) fn detect(
-    (num, den): (u32, u32),
+    num: u32,
+    den: u32,
     evidence: &Evidence,
     board: &mut Scoreboard,
     losses: &mut Losses<'_>,

@@ -97,9 +97,9 @@ impl Patient {
     }
     /// See [`Rack::on_run`].
     #[inline]
-    pub(super) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) {
-        (self.newest, self.rtt, self.reached) = (newest.0, rtt, end);
-        self.hear(newest.1 + rtt, newest.1);
+    pub(super) fn on_run(&mut self, rtt: Span, newest: &Segment, end: u64) {
+        (self.newest, self.rtt, self.reached) = (newest.number, rtt, end);
+        self.hear(newest.sent_at + rtt, newest.sent_at);
         self.heard_once = self.heard;
         self.rack.on_run(rtt, newest, end);
     }

@@ -69,11 +69,11 @@ impl Rack {
         self.horizon <= una && self.fack <= una && self.dsack_round.is_none()
     }
     /// Steps 1 to 3 where [`Rack::ack_cannot_lose`]: everything up to `end` has arrived, the
-    /// transmission `newest` (its number, and when it was sent) last.
+    /// transmission `newest` last.
     #[inline]
-    pub(super) fn on_run(&mut self, rtt: Span, newest: (u64, Time), end: u64) {
+    pub(super) fn on_run(&mut self, rtt: Span, newest: &Segment, end: u64) {
         (self.fack, self.horizon) = (end, end);
-        self.newest = Some(newest);
+        self.newest = Some((newest.number, newest.sent_at));
         self.rtt = rtt;
     }
 
@@ -225,7 +225,7 @@ mod tests {
             }
             single.end_ack(false, 1, 1000);
             let last = segment(number + batch - 1);
-            run.on_run(now.since(last.sent_at), (last.number, last.sent_at), last.end());
+            run.on_run(now.since(last.sent_at), &last, last.end());
             assert_eq!(format!("{single:?}"), format!("{run:?}"));
         }
         assert!(!run.ack_cannot_lose(600), "the last segment ends at 601");

@@ -186,10 +186,9 @@ impl LossRecovery {
     pub(super) fn histogram(&self) -> &Histogram {
         &self.histogram
     }
-    /// The RTT, and whether losses are being repaired: what the controller sees with an ACK.
     #[inline]
-    pub(super) fn standing(&self) -> (&RttEstimator, bool) {
-        (&self.rtt, self.episode.is_some())
+    pub(super) fn is_in_recovery(&self) -> bool {
+        self.episode.is_some()
     }
     /// The last transmission was acknowledged: no timeout is being repaired.
     pub(super) fn is_responsive(&self) -> bool {
@@ -343,7 +342,8 @@ impl LossRecovery {
     pub(super) fn choose_pipe(
         &mut self,
         sender: &Sender,
-        (limits, config): (&Limits, &TcpConfig),
+        limits: &Limits,
+        config: &TcpConfig,
     ) -> Option<Choice> {
         let Some(Rule::Pipe(Pipe { rescue, high_rxt, .. })) =
             self.episode.as_ref().map(|e| &e.rule)
@@ -399,7 +399,8 @@ impl LossRecovery {
         &mut self,
         now: Time,
         sender: &Sender,
-        (s, index): (&Segment, usize),
+        s: &Segment,
+        index: usize,
         again: bool,
     ) {
         if again {
@@ -449,7 +450,7 @@ impl LossRecovery {
     pub(super) fn on_run(&mut self, now: Time, sender: &Sender, newest: &Segment) -> Span {
         let sample = now.since(newest.sent_at);
         self.take_sample(sample, sender);
-        if self.detector.on_run(sample, (newest.number, newest.sent_at), sender.una()) {
+        if self.detector.on_run(sample, newest, sender.una()) {
             self.keep_rto_floor();
         }
         sample

@@ -54,7 +54,7 @@ impl Sender {
             summary.acked += s.len as u64;
             summary.repeats_acked |= s.is(REPEATED);
             if !s.is(SACKED) {
-                self.arrived(now, arrivals, (&s, flight), summary);
+                self.arrived(now, arrivals, &s, flight, summary);
             }
         }
         let head = self.board.advance(summary.una);
@@ -75,7 +75,8 @@ impl Sender {
         &mut self,
         now: Time,
         segments: usize,
-        (ack, bytes): (u64, u64),
+        ack: u64,
+        bytes: u64,
     ) -> Option<Flight> {
         self.board.pop_run(segments, ack, bytes);
         self.rate.add_delivered(now, bytes);
@@ -88,7 +89,8 @@ impl Sender {
         &mut self,
         now: Time,
         arrivals: &mut Arrivals<'_>,
-        (s, flight): (&Segment, Option<Flight>),
+        s: &Segment,
+        flight: Option<Flight>,
         summary: &mut AckSummary,
     ) {
         let repeated = s.is(REPEATED);
@@ -126,7 +128,8 @@ impl Sender {
         &mut self,
         now: Time,
         arrivals: &mut Arrivals<'_>,
-        (options, offset): (&OptionList, impl Fn(u32) -> Option<u64>),
+        options: &OptionList,
+        offset: impl Fn(u32) -> Option<u64>,
         summary: &mut AckSummary,
     ) {
         let una = summary.una;
@@ -153,7 +156,7 @@ impl Sender {
         }
         for &(start, end) in reported {
             if end > una {
-                self.take_sack(now, arrivals, (start.max(una), end), summary);
+                self.take_sack(now, arrivals, start.max(una), end, summary);
             }
         }
     }
@@ -161,10 +164,11 @@ impl Sender {
         &mut self,
         now: Time,
         arrivals: &mut Arrivals<'_>,
-        (start, end): (u64, u64),
+        start: u64,
+        end: u64,
         summary: &mut AckSummary,
     ) {
-        if self.take_highest(now, arrivals, (start, end), summary) {
+        if self.take_highest(now, arrivals, start, end, summary) {
             return;
         }
         if self.board.sacked().covers(start, end) {
@@ -175,7 +179,7 @@ impl Sender {
         for at in fresh.drain(..) {
             let (s, flight) = (*self.board.get(at), self.board.flight(at));
             summary.sacked += s.len as u64;
-            self.arrived(now, arrivals, (&s, flight), summary);
+            self.arrived(now, arrivals, &s, flight, summary);
         }
         self.scratch = fresh;
     }
@@ -186,13 +190,14 @@ impl Sender {
         &mut self,
         now: Time,
         arrivals: &mut Arrivals<'_>,
-        (start, end): (u64, u64),
+        start: u64,
+        end: u64,
         summary: &mut AckSummary,
     ) -> bool {
         let Some((mut at, end)) = self.board.extend_highest(start, end) else { return false };
         while let Some(s) = self.board.sack_next(at, end) {
             summary.sacked += s.len as u64;
-            self.arrived(now, arrivals, (&s, self.board.flight(at)), summary);
+            self.arrived(now, arrivals, &s, self.board.flight(at), summary);
             at += 1;
         }
         true
@@ -205,7 +210,8 @@ impl Sender {
         now: Time,
         summary: &AckSummary,
         rtt_sample: Option<Span>,
-        (rtt, in_recovery): (&RttEstimator, bool),
+        rtt: &RttEstimator,
+        in_recovery: bool,
         options: Option<&OptionList>,
     ) {
         let rate = match (&summary.newest, &summary.newest_flight) {

@@ -233,12 +233,7 @@ impl Sender {
     }
     /// A packet left at this pacing rate, with so many bytes of payload, and so many as an IP
     /// packet.
-    pub(in crate::path) fn on_paced(
-        &mut self,
-        now: Time,
-        (payload, wire_len): (u16, u16),
-        rate: Rate,
-    ) {
+    pub(in crate::path) fn on_paced(&mut self, now: Time, payload: u16, wire_len: u16, rate: Rate) {
         match self.limits().send_quantum_bytes {
             0 => self.pacer.sent(now, wire_len.into(), rate),
             quantum => self.pacer.sent_of_quantum(now, payload.into(), rate, quantum),

@@ -81,7 +81,9 @@ impl Sender {
     pub(super) fn new(
         controller: AnyController,
         config: &TcpConfig,
-        (send_end, fin_allowed, shared): (u64, bool, bool),
+        send_end: u64,
+        fin_allowed: bool,
+        shared: bool,
     ) -> Sender {
         let traits = controller.traits();
         Sender {
@@ -287,7 +289,8 @@ impl Sender {
         &mut self,
         now: Time,
         payload: u64,
-        (syn, retransmission): (bool, bool),
+        syn: bool,
+        retransmission: bool,
         handshake: &Handshake,
     ) -> Stamp {
         if !self.traits.stamps {
@@ -305,12 +308,14 @@ impl Sender {
     /// Put the options together and cut the payload to what fits beside them. Returns its length.
     pub(super) fn fit(
         &mut self,
-        (version, timestamps): (IpVersion, bool),
+        version: IpVersion,
+        timestamps: bool,
         options: &mut Option<OptionList>,
         stamp: &Stamp,
-        (start, wanted): (u64, u64),
-        syn: bool,
+        start: u64,
+        wanted: u64,
     ) -> u64 {
+        let syn = options.is_some(); // it alone has options of its own
         let mut signal_bytes = 0;
         let mut run = u64::MAX;
         if let Some(mappings) = self.mappings.as_ref().filter(|_| !syn) {
