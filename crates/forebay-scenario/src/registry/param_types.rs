@@ -1,7 +1,6 @@
 //! What a parameter takes, in words, from its JSON Schema: for values that serde does not read.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{At, Field};
 use crate::format::item::Item;
 use forebay_base::{Rate, Span};
@@ -111,6 +110,7 @@ impl Takes {
         let item = Item { loc: value.loc, ..Item::of(&value.value) };
         let wrong_type = || item.expected(&value.key, expected.clone());
         match (self, &value.value) {
+            (Takes::Number, toml::Value::Float(x)) if !x.is_finite() => Some(wrong_type()),
             (Takes::Number, toml::Value::Float(_) | toml::Value::Integer(_))
             | (Takes::Boolean, toml::Value::Boolean(_))
             | (Takes::Text, toml::Value::String(_)) => None,

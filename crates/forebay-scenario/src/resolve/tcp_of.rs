@@ -11,8 +11,7 @@ use crate::format::faults::Faults;
 use crate::format::fields::{At, Field};
 use crate::keys::file::{AckRule, Tcp, TcpOf};
 use crate::model::protocols::Names;
-use crate::resolve::buffers;
-use crate::resolve::buffers::Needed;
+use crate::resolve::buffers::{self, Needed};
 use crate::resolve::tcp;
 use crate::resolve::topology::Topology;
 use forebay_base::{Rng, Stream};
@@ -75,7 +74,8 @@ impl Scenario {
 /// The configurations that tables are given for, by name.
 pub(crate) fn resolve(
     scenario: &Scenario,
-    (topology, names): (&Topology, &Names),
+    topology: &Topology,
+    names: &Names,
     given: Option<&At<TcpOf>>,
     faults: &mut Faults,
 ) -> Vec<(&'static str, TcpConfig)> {
