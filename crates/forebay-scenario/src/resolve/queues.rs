@@ -1,10 +1,8 @@
 //! The queue of a link: its limit in bytes or packets, its discipline, and what is odd about them.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::both;
-use crate::format::fields::At;
-use crate::format::fields::shown;
+use crate::format::fields::{At, shown};
 use crate::format::units::GivenLimit;
 use crate::keys::file::Queue;
 use crate::registry::named;
