@@ -120,7 +120,12 @@ pub(super) fn make<K: Kind>(
     for param in params {
         let mut more = given.clone();
         more.insert(param.key.clone(), param.value.value.clone());
-        match (line.make)(&more) {
+        let read = match param.value.value {
+            // Tables at the top take no such number, whatever its range.
+            toml::Value::Float(x) if line.over.is_some() && !x.is_finite() => Err(String::new()),
+            _ => (line.make)(&more),
+        };
+        match read {
             Ok(read) => (made, given) = (read, more),
             Err(text) => {
                 let schema = line.param_schema();
