@@ -5,11 +5,13 @@
 //!
 //! With them come what their names stand for: [`Algorithm`] (the table of `forebay-cc`, and those
 //! that a program registers), [`Bundle`] (what a protocol needs in the network), [`LinkNames`], and
-//! how much memory a run will take ([`memory_estimate`]). The way through the folder: `source`
-//! (texts), `item` (values with places), `set` (changes from the command line), `file` (typed
-//! keys), `faults` (all mistakes at once), then `topology`, `flows`, `events`, `tcp`, `buffers`,
-//! `tcp_of`, `inrpp`, `rcp`, `expect` (names resolved, groups expanded), at last `build` (what a
-//! driver runs).
+//! how much memory a run will take ([`memory_estimate`]).
+//!
+//! The folders are layers, of which each names only those before it: `format` (texts, values with
+//! places, mistakes), `keys` (the tables that people write), `registry` (what names stand for),
+//! `model` (the types of a scenario), `resolve` (names looked up, groups expanded), `explain` (what
+//! is known of each key), `plan` (the network of a run, and whether it can work), `load` (all of
+//! them in their order).
 
 #![forbid(unsafe_code)]
 

@@ -6,9 +6,7 @@
 //! begins with `#` is a comment. Numbers may be written as in a scenario: `1e7`, `10_000`, or with
 //! a unit, `10Mbit/s`.
 
-use crate::format::error::Problem;
-use crate::format::fault::read_text;
-use crate::format::fault::{Fault, nearest};
+use crate::format::fault::{Fault, Problem, nearest, read_text};
 use crate::format::faults::note;
 use crate::format::fields::{At, Field, choices};
 use crate::format::item::{Item, Value};
@@ -17,7 +15,6 @@ use crate::format::units::{Bytes, MAX_DELAY};
 use forebay_base::units::MAX_SPAN;
 use forebay_base::{Rate, Span};
 use std::borrow::Cow;
-use std::path::Path;
 
 /// A column of a CSV file that a scenario may name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -121,12 +118,12 @@ struct Cell<'a> {
 
 /// Read the file that a key names, with what becomes of columns beside `columns`.
 pub(crate) fn open(
-    (sources, base): (&mut Sources, &Path),
+    sources: &mut Sources,
     path: &At<String>,
     columns: &[&'static str],
     extra: Option<&At<ExtraColumns>>,
 ) -> Result<Csv, Fault> {
-    let full = base.join(&path.value);
+    let full = sources.base.join(&path.value);
     let text = read_text(&full).map_err(|fault| Fault {
         loc: Some(path.loc),
         key: path.key.clone(),
@@ -211,9 +208,10 @@ impl Csv {
         for (name, loc) in self.unused() {
             let near = near(name);
             // Where a column is missing, one that is like none of them is not its cause.
-            let wrong = match missing.is_empty() {
-                true => self.extra == ExtraColumns::Refuse,
-                false => near.is_some(),
+            let wrong = if missing.is_empty() {
+                self.extra == ExtraColumns::Refuse
+            } else {
+                near.is_some()
             };
             if !wrong {
                 continue;
@@ -424,9 +422,10 @@ fn quoted(cell: &str) -> Option<(Cow<'_, str>, usize)> {
         end += 2;
     }
     let behind = cell[end + 1..].trim_start();
-    let text = match cell[1..end].contains('"') {
-        true => Cow::Owned(cell[1..end].replace("\"\"", "\"")),
-        false => Cow::Borrowed(&cell[1..end]),
+    let text = if cell[1..end].contains('"') {
+        Cow::Owned(cell[1..end].replace("\"\"", "\""))
+    } else {
+        Cow::Borrowed(&cell[1..end])
     };
     (behind.is_empty() || behind.starts_with(',')).then_some((text, end + 1))
 }

@@ -1,6 +1,7 @@
 //! A mistake and the place of its text, before it is known where that stands in a file.
 
-use crate::format::error::{Mistake, Problem};
+use crate::format::error::Mistake;
+pub(crate) use crate::format::error::Problem;
 use crate::format::input;
 use crate::format::source::{Loc, Sources, readable};
 use std::path::Path;

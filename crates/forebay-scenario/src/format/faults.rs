@@ -159,15 +159,17 @@ pub(crate) struct Lost {
 
 impl Lost {
     pub fn node(&mut self, name: impl Into<String>) {
-        match self.nodes.len() < MOST_NAMES {
-            true => self.nodes.push(name.into()),
-            false => self.any_node = true,
+        if self.nodes.len() < MOST_NAMES {
+            self.nodes.push(name.into())
+        } else {
+            self.any_node = true
         }
     }
     pub fn link(&mut self, name: impl Into<String>) {
-        match self.links.len() < MOST_NAMES {
-            true => self.links.push(name.into()),
-            false => self.any_link = true,
+        if self.links.len() < MOST_NAMES {
+            self.links.push(name.into())
+        } else {
+            self.any_link = true
         }
     }
     /// What a whole file or list would have declared.
@@ -266,9 +268,10 @@ fn hide_in(item: &mut Item, key: &str, wrong: &[(&str, Option<Loc>)]) {
         if within.peek().is_none() {
             continue;
         }
-        match within.any(|&(at, _)| at == own) || !is_table(&entry.item) {
-            true => entry.item.value = Value::Removed,
-            false => hide_in(&mut entry.item, &own, wrong),
+        if within.any(|&(at, _)| at == own) || !is_table(&entry.item) {
+            entry.item.value = Value::Removed
+        } else {
+            hide_in(&mut entry.item, &own, wrong)
         }
     }
 }

@@ -3,8 +3,7 @@
 //! A table of the format is declared once, with [`sections!`]: from that come its reader, its
 //! writer, the list of keys for suggestions, and its JSON Schema.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{all, note};
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::source::Loc;

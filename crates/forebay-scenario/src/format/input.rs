@@ -29,9 +29,10 @@ pub fn open(path: &Path) -> io::Result<Input> {
 /// Open a pipe or a device for writing. Errors if it cannot be opened, and if it is a named pipe
 /// that no process reads from.
 pub fn open_to_write(path: &Path) -> io::Result<File> {
-    match is_pipe(&fs::metadata(path)?) {
-        true => open_pipe_to_write(path),
-        false => File::options().write(true).open(path),
+    if is_pipe(&fs::metadata(path)?) {
+        open_pipe_to_write(path)
+    } else {
+        File::options().write(true).open(path)
     }
 }
 

@@ -1,7 +1,6 @@
 //! A TOML document in which every value knows where it stands.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::source::{Loc, Sources};
 use toml::Spanned;
 use toml::de::{DeTable, DeValue};

@@ -5,8 +5,7 @@
 //! stands alone, that is `queue.limit`; so are `port.scheme`, `router.kind` and the name of a
 //! router or of a host. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::item::{Entry, Item, Value, parse_document};
 use crate::format::source::{Loc, Sources};
 

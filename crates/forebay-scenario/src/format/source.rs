@@ -1,6 +1,7 @@
 //! Texts and places in them: the scenario file, its `--set` arguments, its CSV files.
 
 use crate::format::error::Place;
+use std::path::PathBuf;
 
 /// Characters of a line that a message shows around the place that it is about.
 const SHOWN_BEFORE: usize = 50;
@@ -20,6 +21,8 @@ pub(crate) struct Sources {
     texts: Vec<(String, String)>,
     /// What a reader of results should know of them.
     notes: Vec<String>,
+    /// The folder that paths in them are relative to.
+    pub base: PathBuf,
 }
 
 impl Sources {
@@ -86,10 +89,7 @@ pub(crate) fn readable(text: &str, most: usize) -> String {
     let mut chars = text.chars();
     let mut shown = String::new();
     for c in chars.by_ref().take(most) {
-        match is_unseen(c) {
-            true => shown.extend(c.escape_default()),
-            false => shown.push(c),
-        }
+        if is_unseen(c) { shown.extend(c.escape_default()) } else { shown.push(c) }
     }
     if chars.next().is_some() {
         shown.push('…');

@@ -1,7 +1,6 @@
 //! What a value takes, from its JSON Schema: for parameters whose type only serde knows.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::note;
 use crate::format::fields::{Field, sentence};
 use crate::format::item::{Entry, Item, Value, join};
@@ -25,12 +24,10 @@ pub(crate) fn plain(root: &Json, schema: &Json) -> Json {
     if let Some(Json::Object(properties)) = words.get_mut("properties") {
         properties.values_mut().for_each(|property| *property = self::plain(root, property));
         words.insert("additionalProperties".into(), false.into());
+        words.remove("title"); // the name of a type
     }
-    // Descriptions say what the default is.
-    ["$schema", "title", "default"]
-        .iter()
-        .filter(|word| **word != "title" || words.contains_key("properties"))
-        .for_each(|word| drop(words.remove(*word)));
+    words.remove("$schema");
+    words.remove("default"); // descriptions say it
     for word in ["description", "$comment"] {
         if let Some(text) = schema.get(word).or(words.get(word)).and_then(Json::as_str) {
             let line = text.split_whitespace().collect::<Vec<_>>().join(" ");

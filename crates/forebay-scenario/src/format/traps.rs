@@ -9,10 +9,7 @@ pub(crate) fn hint(value: f64, unit: &str, units: &[&str]) -> Option<String> {
         let data = ["/s", "/sec", "ps"].iter().find_map(|end| unit.strip_suffix(end));
         return rate(value, Data::read(data.unwrap_or(unit))?);
     }
-    match units.contains(&"B") {
-        true => size(value, Data::read(unit)?),
-        false => None,
-    }
+    if units.contains(&"B") { size(value, Data::read(unit)?) } else { None }
 }
 
 fn rate(value: f64, data: Data) -> Option<String> {

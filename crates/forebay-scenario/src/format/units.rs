@@ -1,8 +1,7 @@
 //! Values of the format that are numbers, most of them with units, which
 //! [`forebay_base::units`] reads and writes.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::Field;
 use crate::format::item::{Item, Value};
 use crate::format::traps;

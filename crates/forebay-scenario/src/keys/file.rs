@@ -1,14 +1,12 @@
 //! The keys of a scenario file. The doc comments are the descriptions of the JSON Schema.
 
 use crate::format::csv::ExtraColumns;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::all;
 use crate::format::fields::{
     At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
 };
-use crate::format::item::join;
-use crate::format::item::{Entry, Item, Value};
+use crate::format::item::{Entry, Item, Value, join};
 use crate::format::set::Alone;
 use crate::format::units::{Bytes, GivenLimit, Probability, Seconds};
 use crate::keys::attacks::AttackEntry;
@@ -551,9 +549,10 @@ impl LinkParams {
             trace: pace.trace.clone(),
             generator: pace.generator.clone(),
             // The bucket of another goes with a rate, not with a trace.
-            bucket: match self.trace.is_some() || self.generator.is_some() {
-                true => self.bucket.clone(),
-                false => self.bucket.clone().or_else(|| other.bucket.clone()),
+            bucket: if self.trace.is_some() || self.generator.is_some() {
+                self.bucket.clone()
+            } else {
+                self.bucket.clone().or_else(|| other.bucket.clone())
             },
             schedule: self.schedule.clone().or_else(|| other.schedule.clone()),
             delay: self.delay.clone().or_else(|| other.delay.clone()),

@@ -1,7 +1,6 @@
 //! `[inrpp]`: which routers run INRPP, their caches, and the parameters of all of them.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
     At, Field, Fields, Section, choices, property, read_section, section_schema, sections, shown,
 };
@@ -163,15 +162,14 @@ pub(crate) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
         _ => {}
     }
     let ns = Span::from_nanos;
-    Ok(match in_bytes(first) {
-        true => CacheSize::Bytes(CacheLimits {
+    Ok(if in_bytes(first) {
+        CacheSize::Bytes(CacheLimits {
             low_bytes: low_value,
             high_bytes: high_value,
             total_bytes: total_value,
-        }),
-        false => {
-            CacheSize::Time { low: ns(low_value), high: ns(high_value), total: ns(total_value) }
-        }
+        })
+    } else {
+        CacheSize::Time { low: ns(low_value), high: ns(high_value), total: ns(total_value) }
     })
 }
 

@@ -1,8 +1,7 @@
 //! What the application of a flow does: the keys `stop`, `write`, `after`, `think` and `rounds` of
 //! flows.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
     At, Field, Fields, Section, property, read_section, section_schema, sections,
 };

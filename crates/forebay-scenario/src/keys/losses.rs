@@ -1,7 +1,6 @@
 //! What a link loses: the key `loss` of links, a probability or a table.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
     At, Field, Fields, Section, property, read_section, section_schema, sections,
 };

@@ -1,7 +1,6 @@
 //! What stands on a link and changes packets: the key `middlebox` of links.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
     At, Field, Fields, Section, names, property, read_section, section_schema, sections, value_or,
 };
@@ -67,9 +66,10 @@ impl Field for StripKey {
             Value::Array(_) => {
                 let kinds = Vec::<Kind>::read(item, key)?.into_iter().map(|Kind(kind)| kind);
                 let kinds: Vec<u8> = kinds.collect();
-                Ok(StripKey(match kinds.is_empty() {
-                    true => StripOptions::None,
-                    false => StripOptions::Kinds(kinds),
+                Ok(StripKey(if kinds.is_empty() {
+                    StripOptions::None
+                } else {
+                    StripOptions::Kinds(kinds)
                 }))
             }
             _ => Err(item.expected(key, EXPECTED)),

@@ -2,8 +2,7 @@
 //! Here they are read as they are written; whether there is such a thing, and what its parameters
 //! may be, is looked up where they are resolved.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{At, Field, Section, read_section};
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::source::Loc;

@@ -14,17 +14,16 @@ use crate::keys::file::{self, FctClock, File};
 use crate::keys::inrpp::NAME;
 use crate::keys::tcp::Tcp;
 use crate::model::protocols::Names;
-use crate::plan::{caches, mtu_check, network, outline, samples};
+use crate::plan::{caches, mtu_check, network, outline, queues, samples};
 use crate::registry::named;
 use crate::registry::tables::{self, ParamTables};
 use crate::resolve::{
-    attacks, buffers, events, expect, flows, inrpp, protocols, queues, schedules, tcp, tcp_of,
-    topology,
+    attacks, buffers, events, expect, flows, inrpp, protocols, schedules, tcp, tcp_of, topology,
 };
 use forebay_base::{IpVersion, Span, Time};
 use forebay_net::EventSpec;
 use scenario_text::ScenarioText;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 
 /// What goes with the text of a scenario.
 #[derive(Clone, Debug, Default)]
@@ -45,8 +44,8 @@ impl Scenario {
     /// The scenario of a text, which messages call `file`.
     pub fn parse(text: &str, file: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
         let mut sources = Sources::default();
-        let base = options.base.clone().unwrap_or_default();
-        let scenario = read(text, file, &options.set, &base, &mut sources);
+        sources.base = options.base.clone().unwrap_or_default();
+        let scenario = read(text, file, &options.set, &mut sources);
         scenario.map_err(|faults| faults.resolve(&sources))
     }
 }
@@ -101,15 +100,9 @@ fn read_file(
 /// Most times that a document is read without what was wrong the time before.
 const MOST_CUTS: usize = 10;
 
-fn read(
-    text: &str,
-    name: &str,
-    set: &[String],
-    base: &Path,
-    sources: &mut Sources,
-) -> Result<Scenario, Faults> {
+fn read(text: &str, name: &str, set: &[String], sources: &mut Sources) -> Result<Scenario, Faults> {
     let Readable { file, tables, mut faults, lost, .. } = read_file(text, name, set, sources)?;
-    let mut topology = topology::expand(&file, (sources, base), lost, &mut faults);
+    let mut topology = topology::expand(&file, sources, lost, &mut faults);
     let params = tables.get(NAME).map(|table| &table.params);
     let inrpp = inrpp::resolve(&file, params, &mut topology, &mut faults);
     let topology = topology;
@@ -118,8 +111,8 @@ fn read(
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
     let names = Names::of(&file);
     let mss_bytes = tcp.mss_bytes;
-    let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
-    let events = all_events((&file, &topology), (sources, base), &mut faults);
+    let flows = flows::expand(&file, &topology, &names, mss_bytes, sources, &mut faults);
+    let events = all_events(&file, &topology, sources, &mut faults);
     let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
@@ -127,7 +120,7 @@ fn read(
     let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
     if !faults.touch("sample_s") {
-        faults.keep(samples::check(&file, (sample, until), &flows, &topology.links));
+        faults.keep(samples::check(&file, sample, until, &flows, &topology.links));
     }
     let mut scenario = Scenario {
         description: faults.or(description(&file), String::new()),
@@ -155,16 +148,17 @@ fn read(
     };
     // The flows say how large the buffers of some protocols are.
     let of = file.tcp_of.as_ref();
-    scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), of, &mut faults);
-    scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
-    check_sizes(&scenario, (&file, &tables), &topology, &mut faults);
+    scenario.tcp_of = tcp_of::resolve(&scenario, &topology, &names, of, &mut faults);
+    scenario.expect = expect::resolve(&file, &scenario, &names, &topology.lost, &mut faults);
+    check_sizes(&scenario, &file, &tables, &topology, &mut faults);
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
 }
 
 /// Packets and caches have a size where all that they are made of is right.
 fn check_sizes(
     scenario: &Scenario,
-    (file, tables): (&File, &ParamTables),
+    file: &File,
+    tables: &ParamTables,
     topology: &topology::Topology,
     faults: &mut Faults,
 ) {
@@ -186,12 +180,13 @@ fn check_sizes(
 
 /// Events and schedules, in order of time.
 fn all_events(
-    (file, topology): (&File, &topology::Topology),
-    (sources, base): (&mut Sources, &Path),
+    file: &File,
+    topology: &topology::Topology,
+    sources: &mut Sources,
     faults: &mut Faults,
 ) -> Vec<EventSpec> {
     let mut events = events::expand(file, topology, faults);
-    events.extend(schedules::expand(topology, (sources, base), faults));
+    events.extend(schedules::expand(topology, sources, faults));
     events.sort_by_key(|event| event.at);
     events
 }
@@ -201,12 +196,11 @@ fn all_events(
 fn description(file: &File) -> Result<String, Fault> {
     let Some(at) = &file.description else { return Ok(String::new()) };
     let plain = |c: char| matches!(c, '\n' | '\r' | '\t') || !source::is_unseen(c);
-    match at.value.chars().all(plain) {
-        true => Ok(at.value.clone()),
-        false => {
-            let expected = "text without control characters and marks of direction".to_string();
-            Err(at.fault(Problem::OutOfRange { found: at.value.clone(), expected }))
-        }
+    if at.value.chars().all(plain) {
+        Ok(at.value.clone())
+    } else {
+        let expected = "text without control characters and marks of direction".to_string();
+        Err(at.fault(Problem::OutOfRange { found: at.value.clone(), expected }))
     }
 }
 
@@ -217,13 +211,14 @@ const DEFAULT_SAMPLE: Span = Span::from_millis(10);
 
 /// When the run ends, from when it is measured, and how often it is sampled.
 fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, Span) {
-    let mut positive = |at: &At<units::Seconds>| match at.value.0.is_zero() {
-        true => {
+    let mut positive = |at: &At<units::Seconds>| {
+        if at.value.0.is_zero() {
             let (found, expected) = ("0".to_string(), "more than 0 seconds".to_string());
             faults.add(at.fault(Problem::OutOfRange { found, expected }));
             None
+        } else {
+            Some(at.value.0)
         }
-        false => Some(at.value.0),
     };
     let until = file.until_s.as_ref().and_then(&mut positive).map(|span| Time::ZERO + span);
     let sample = file.sample_s.as_ref().and_then(&mut positive);

@@ -28,9 +28,10 @@ impl Scenario {
         if !protocol.starts_with(spec.name()) {
             parts.insert(0, self.title(spec.name()));
         }
-        match parts.is_empty() {
-            true => protocol.to_string(),
-            false => format!("{protocol} ({})", parts.join(", ")),
+        if parts.is_empty() {
+            protocol.to_string()
+        } else {
+            format!("{protocol} ({})", parts.join(", "))
         }
     }
 }

@@ -18,9 +18,10 @@ impl LinkNames {
         let mut names = Vec::with_capacity(2 * scenario.links.len());
         for link in &scenario.links {
             let [a, b] = [link.a, link.b].map(|node| &scenario.nodes[node.index()].name);
-            let reverse = match link.name == format!("{a}-{b}") {
-                true => format!("{b}-{a}"),
-                false => format!("{}:reverse", link.name),
+            let reverse = if link.name == format!("{a}-{b}") {
+                format!("{b}-{a}")
+            } else {
+                format!("{}:reverse", link.name)
             };
             names.push(unique(link.name.clone(), &mut taken));
             names.push(unique(reverse, &mut taken));

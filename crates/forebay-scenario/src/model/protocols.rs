@@ -1,8 +1,7 @@
 //! The protocols of a scenario: algorithms, and variants that it declares.
 
 use crate::Scenario;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::At;
 use crate::format::names::{is_name, kept};
 use crate::keys::file::File;

@@ -29,7 +29,7 @@ impl Scenario {
             nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
             links: self.directed_links(seed, &network),
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
-            flows: flows.map(|(flow, id)| self.flow(flow, (id, seed), place)).collect(),
+            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place)).collect(),
             events: self.all_events(seed),
             reassembly: self.reassembly,
             reassembly_of: (0..)
@@ -73,12 +73,12 @@ impl Scenario {
 
     fn directed_links(&self, seed: u64, network: &Network) -> Vec<LinkSpec> {
         let numbered = (0..).step_by(2).zip(&self.links);
-        numbered.flat_map(|(id, link)| self.directions(link, (id, seed), network)).collect()
+        numbered.flat_map(|(id, link)| self.directions(link, id, seed, network)).collect()
     }
 
     /// Both directions of a link, with what the protocols of the run need of it. `id` is the number
     /// of the first.
-    fn directions(&self, link: &Link, (id, seed): (u64, u64), network: &Network) -> [LinkSpec; 2] {
+    fn directions(&self, link: &Link, id: u64, seed: u64, network: &Network) -> [LinkSpec; 2] {
         let room_bytes = network.mtu_room_bytes(link);
         let one = |id: u64, from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
             from,
@@ -101,7 +101,8 @@ impl Scenario {
     fn flow(
         &self,
         flow: &Flow,
-        (id, seed): (u64, u64),
+        id: u64,
+        seed: u64,
         transport: impl Fn((&Flow, Option<u64>)) -> usize,
     ) -> FlowSpec {
         let mut rng = Rng::new(seed, Stream::StartJitter, id);

@@ -2,8 +2,7 @@
 
 use super::margin::{Margin, Waiting, margins};
 use super::mtu_check;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{At, shown};
 use crate::format::item::whole;
 use crate::keys::inrpp::{CACHE, CacheTable, GivenCache, InrppKeys, NAME};
@@ -65,9 +64,10 @@ pub(crate) fn fit(
             None => {
                 let [low, high, total] = LEAST_PACKETS.map(|packets| packets * packet_bytes);
                 let paper = paper.at(port, rate);
-                match paper.total_bytes < total {
-                    true => CacheLimits { low_bytes: low, high_bytes: high, total_bytes: total },
-                    false => paper,
+                if paper.total_bytes < total {
+                    CacheLimits { low_bytes: low, high_bytes: high, total_bytes: total }
+                } else {
+                    paper
                 }
             }
         };

@@ -209,10 +209,10 @@ pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<Li
     }
     let mut ports = BTreeMap::new();
     for path in paths.iter().filter(|path| path.flows.held > 0) {
-        add(&mut ports, path, (&wires, &users), waiting, scenario);
+        add(&mut ports, path, &wires, &users, waiting, scenario);
     }
     if let Some(reaction) = waiting.detours {
-        add_detours(&mut ports, &wires, waiting.routers, (&scenario.links, reaction));
+        add_detours(&mut ports, &wires, waiting.routers, &scenario.links, reaction);
     }
     let total = |(id, mut port): (LinkId, Port)| {
         let rate = |(link, hosts): (&LinkId, &Option<BTreeMap<NodeId, u64>>)| {
@@ -235,7 +235,8 @@ fn start(links: &[Link], id: LinkId) -> NodeId {
 fn add(
     ports: &mut BTreeMap<LinkId, Port>,
     path: &Path,
-    (wires, users): (&[Wire], &[u64]),
+    wires: &[Wire],
+    users: &[u64],
     waiting: &Waiting<'_>,
     scenario: &Scenario,
 ) {
@@ -295,7 +296,8 @@ fn add_detours(
     ports: &mut BTreeMap<LinkId, Port>,
     wires: &[Wire],
     routers: &BTreeSet<NodeId>,
-    (links, reaction): (&[Link], Span),
+    links: &[Link],
+    reaction: Span,
 ) {
     let mut out: BTreeMap<NodeId, BTreeMap<NodeId, LinkId>> = BTreeMap::new();
     for id in (0..wires.len() as u32).map(LinkId) {

@@ -8,5 +8,6 @@ pub(crate) mod mtu_check;
 pub(crate) mod network;
 pub(crate) mod notes;
 pub(crate) mod outline;
+pub(crate) mod queues;
 pub(crate) mod samples;
 pub mod trace_statistics;

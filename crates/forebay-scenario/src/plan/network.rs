@@ -2,8 +2,7 @@
 //! the run need.
 
 use crate::format::fault::Fault;
-use crate::format::fields::At;
-use crate::format::fields::shown;
+use crate::format::fields::{At, shown};
 use crate::format::item::whole;
 use crate::keys::file::{EventEntry, File};
 use crate::keys::inrpp;
@@ -103,12 +102,13 @@ impl Scenario {
                 place.insert(self.machine(port)?);
             }
         }
-        let needed = match wires().all(|wire| wire.port.is_some()) {
-            true => None,
-            false => match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
+        let needed = if wires().all(|wire| wire.port.is_some()) {
+            None
+        } else {
+            match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
                 Some(port) => Some((port.line, self.machine(&port)?)),
                 None => None,
-            },
+            }
         };
         let mtu_room_bytes = needs.iter().map(|(_, bundle)| bundle.mtu_room_bytes).max();
         Ok(Network { routers, schemes, needed, mtu_room_bytes: mtu_room_bytes.unwrap_or(0) })

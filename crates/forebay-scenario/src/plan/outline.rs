@@ -1,7 +1,6 @@
 //! How large a scenario is, before its groups are expanded and its CSV files are read.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::At;
 use crate::keys::file::{CsvFiles, File, FlowGroup};
 use crate::plan::memory_estimate::{MemoryEstimate, Outline, Size};
@@ -96,12 +95,11 @@ fn within(
     for (at, number) in counts {
         all = all.saturating_add(number);
         let Some(at) = at.filter(|_| all > MAX_ENTITIES as u64) else { continue };
-        let (found, expected) = match number == all {
-            true => (all.to_string(), "1 to 2^24, and numbers below 2^32".to_string()),
-            false => {
-                let found = format!("{number}, {all} with those before");
-                (found, format!("at most 2^24 {what} in all"))
-            }
+        let (found, expected) = if number == all {
+            (all.to_string(), "1 to 2^24, and numbers below 2^32".to_string())
+        } else {
+            let found = format!("{number}, {all} with those before");
+            (found, format!("at most 2^24 {what} in all"))
         };
         let estimate = Size(MemoryEstimate::at_least(&of(all)).bytes());
         let hint = format!("so many {what} would need about {estimate} of memory");

@@ -1,7 +1,6 @@
 //! Whether the samples of series would dominate the run.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::shown;
 use crate::keys::file::File;
 use crate::{Flow, Link};
@@ -23,7 +22,8 @@ const MOST_VALUES: f64 = 1e9;
 /// than [`VALUES_PER_PACKET`] for each packet that its flows can send at most.
 pub(crate) fn check(
     file: &File,
-    (sample, until): (Span, Option<Time>),
+    sample: Span,
+    until: Option<Time>,
     flows: &[Flow],
     links: &[Link],
 ) -> Result<(), Fault> {

@@ -1,7 +1,7 @@
 //! Routers of INRPP: a cache beside the parameters of their table, whose size may follow from the
 //! network.
 
-use super::kinds::{self, params_of};
+use super::specs::{self, params_of};
 use super::{Made, Routers};
 use crate::format::fields::{At, Field};
 use crate::format::item::Item;
@@ -26,7 +26,7 @@ pub(super) fn over(table: &toml::Table, given: &toml::Table) -> Result<Made<Rout
         (params, cache)
     };
     let ((table, common), (given, own)) = (without(table), without(given));
-    let mut made: Made<Routers> = kinds::over(NAME, &table, &given)?;
+    let mut made: Made<Routers> = specs::over(NAME, &table, &given)?;
     let Some(value) = own.or(common) else { return Ok(made) };
     let read = GivenCache::read(&Item::of(&value), CACHE);
     let size = read.and_then(|given| cache(&At::new(given)));

@@ -9,13 +9,14 @@ pub(crate) mod named;
 pub(crate) mod param_types;
 pub(crate) mod protocol;
 mod registration;
+mod specs;
 pub(crate) mod tables;
 
-pub(crate) use kinds::first_line;
 pub use kinds::{
     ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, Schemes, Word,
 };
 pub use registration::{NoParams, RegisterError, Registration};
+pub(crate) use specs::first_line;
 
 use crate::registry::param_types::ParamSchema;
 use forebay_base::ParamError;

@@ -1,8 +1,7 @@
 //! What the names of a scenario file stand for, and whether their parameters are theirs.
 
 use super::{Chosen, Kind, Line, Made, line, lines};
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, note};
 use crate::format::fields::{At, Field};
 use crate::format::item::{Item, Value, join};
@@ -120,14 +119,12 @@ pub(super) fn make<K: Kind>(
     for param in params {
         let mut more = given.clone();
         more.insert(param.key.clone(), param.value.value.clone());
-        let read = match param.value.value {
-            // Tables at the top take no such number, whatever its range.
-            toml::Value::Float(x) if line.over.is_some() && !x.is_finite() => Err(String::new()),
-            _ => (line.make)(&more),
-        };
-        match read {
-            Ok(read) => (made, given) = (read, more),
-            Err(text) => {
+        let finite = !matches!(param.value.value, toml::Value::Float(x) if !x.is_finite());
+        match (line.make)(&more) {
+            // The ranges of disciplines speak of numbers that are not finite themselves.
+            Ok(read) if finite || line.over.is_none() => (made, given) = (read, more),
+            read => {
+                let text = read.err().unwrap_or_default();
                 let schema = line.param_schema();
                 note(&mut wrong, schema.fault(&param.key, &param.value, text));
             }

@@ -3,8 +3,7 @@
 
 use super::named::{Place, make};
 use super::{Kind, Line, Routers, Schemes, lines};
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
 use crate::format::fields::{At, Section};
 use crate::format::item::{Item, Value, whole};

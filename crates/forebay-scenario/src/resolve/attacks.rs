@@ -1,7 +1,6 @@
 //! Attacks, with the hosts and flows that they name.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, both};
 use crate::format::fields::{At, value_or};
 use crate::keys::attacks::AttackEntry;
@@ -24,7 +23,7 @@ pub(crate) fn expand(
 ) -> Vec<Attack> {
     let (mut attacks, mut packets) = (Vec::new(), 0);
     for entry in file.attacks.iter().flat_map(|at| &at.value) {
-        let one = one(entry, (topology, flows), file, &mut packets);
+        let one = one(entry, topology, flows, file, &mut packets);
         attacks.extend(faults.keep(one));
     }
     attacks
@@ -32,7 +31,8 @@ pub(crate) fn expand(
 
 fn one(
     entry: &At<AttackEntry>,
-    (topology, flows): (&Topology, &[Flow]),
+    topology: &Topology,
+    flows: &[Flow],
     file: &File,
     packets: &mut u64,
 ) -> Result<Attack, Fault> {

@@ -1,9 +1,7 @@
 //! The channels that links name: trace files, generators, buckets.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
-use crate::format::fields::At;
-use crate::format::fields::shown;
+use crate::format::fault::{Fault, Problem};
+use crate::format::fields::{At, shown};
 use crate::format::traces::{self, TraceFileError};
 use crate::format::units::Number;
 use crate::keys::channels::{
@@ -44,9 +42,10 @@ impl GeneratorKey {
             let seconds = (ns / SECOND_NS) as u32;
             if fits { Ok(seconds) } else { Err(at.fault(Problem::OutOfRange { found, expected })) }
         };
-        let scaled = |at: &At<Number>| match at.value.0 > 0.0 && at.value.0 <= 100.0 {
-            true => Ok(at.value.0),
-            false => {
+        let scaled = |at: &At<Number>| {
+            if at.value.0 > 0.0 && at.value.0 <= 100.0 {
+                Ok(at.value.0)
+            } else {
                 let (found, expected) =
                     (at.value.0.to_string(), "above 0, at most 100".to_string());
                 Err(at.fault(Problem::OutOfRange { found, expected }))

@@ -1,7 +1,6 @@
 //! What happens to the network, from the keys of the file and back.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, both};
 use crate::format::fields::At;
 use crate::format::units::Probability;
@@ -76,13 +75,12 @@ fn sides(event: &EventEntry) -> &'static [usize] {
 fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(rate) = &event.rate else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().all(|&side| directions[side].takes_rate()) {
-        true => Ok(()),
-        false => {
-            let text = format!("the link `{}` follows a trace, which says its rate", link.name);
-            let hint = "name the other direction with `direction`, or give the link a `rate`";
-            Err(rate.fault(Problem::Conflict(text)).hint(hint))
-        }
+    if sides(event).iter().all(|&side| directions[side].takes_rate()) {
+        Ok(())
+    } else {
+        let text = format!("the link `{}` follows a trace, which says its rate", link.name);
+        let hint = "name the other direction with `direction`, or give the link a `rate`";
+        Err(rate.fault(Problem::Conflict(text)).hint(hint))
     }
 }
 
@@ -90,12 +88,11 @@ fn check_rate(event: &EventEntry, link: &Link) -> Result<(), Fault> {
 fn check_loss(event: &EventEntry, link: &Link) -> Result<(), Fault> {
     let Some(loss) = &event.loss else { return Ok(()) };
     let directions = [&link.forward, &link.reverse];
-    match sides(event).iter().all(|&side| directions[side].takes_loss()) {
-        true => Ok(()),
-        false => {
-            let text = format!("the link `{}` has a table of losses, not a probability", link.name);
-            Err(loss.fault(Problem::Conflict(text)))
-        }
+    if sides(event).iter().all(|&side| directions[side].takes_loss()) {
+        Ok(())
+    } else {
+        let text = format!("the link `{}` has a table of losses, not a probability", link.name);
+        Err(loss.fault(Problem::Conflict(text)))
     }
 }
 

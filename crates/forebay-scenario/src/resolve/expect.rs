@@ -1,11 +1,9 @@
 //! Expectations about a scenario that is complete but for them, and back to their keys.
 
 use crate::Scenario;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, Lost, all, both};
-use crate::format::fields::At;
-use crate::format::fields::shown;
+use crate::format::fields::{At, shown};
 use crate::format::item::{Item, Value};
 use crate::format::source::is_unseen;
 use crate::format::units::in_unit_of;
@@ -23,7 +21,8 @@ use std::collections::BTreeSet;
 pub(crate) fn resolve(
     file: &File,
     scenario: &Scenario,
-    (names, lost): (&Names, &Lost),
+    names: &Names,
+    lost: &Lost,
     faults: &mut Faults,
 ) -> Vec<Expectation> {
     let Some(entries) = &file.expect else { return Vec::new() };
@@ -79,9 +78,10 @@ impl Known<'_> {
             return Ok(name);
         }
         let text = format!("the scenario does not compare `{name}`");
-        let hint = match self.scenario.flows.iter().any(|flow| flow.protocol == Some(name)) {
-            true => format!("for the flows that have it: class = \"{name}\""),
-            false => format!("protocols that it compares: {}", self.scenario.protocols.join(", ")),
+        let hint = if self.scenario.flows.iter().any(|flow| flow.protocol == Some(name)) {
+            format!("for the flows that have it: class = \"{name}\"")
+        } else {
+            format!("protocols that it compares: {}", self.scenario.protocols.join(", "))
         };
         Err(at.fault(Problem::Conflict(text)).hint(hint).following(follows))
     }
@@ -100,9 +100,10 @@ impl Known<'_> {
             let meaning = format!("the directed link whose `{}` is meant", metric.name);
             let fault = entry.fault(Problem::MissingKey { key: "link".into(), meaning });
             let links = self.scenario.links_with(metric);
-            let hint = match links.is_empty() {
-                true => "no link follows a trace".to_string(),
-                false => format!("one of: {}", links.join(", ")),
+            let hint = if links.is_empty() {
+                "no link follows a trace".to_string()
+            } else {
+                format!("one of: {}", links.join(", "))
             };
             return Err(fault.hint(hint).following(self.links_wrong));
         };
@@ -282,12 +283,11 @@ fn number(metric: &MetricDoc, at: &At<Scalar>) -> Result<f64, Fault> {
         Unit::Share => (0.0..=1.0, "0.0 to 1.0"),
         _ => (0.0..=f64::MAX, "0 or more"),
     };
-    match allowed.contains(&value) {
-        true => Ok(value),
-        false => {
-            let (found, expected) = (at.value.to_string(), expected.to_string());
-            Err(at.fault(Problem::OutOfRange { found, expected }))
-        }
+    if allowed.contains(&value) {
+        Ok(value)
+    } else {
+        let (found, expected) = (at.value.to_string(), expected.to_string());
+        Err(at.fault(Problem::OutOfRange { found, expected }))
     }
 }
 

@@ -2,8 +2,7 @@
 
 use crate::Flow;
 use crate::format::csv;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, all, both};
 use crate::format::fields::At;
 use crate::format::names::{is_name, kept};
@@ -19,7 +18,6 @@ use forebay_base::units::MAX_SPAN;
 use forebay_base::{NodeId, Span, Time};
 use forebay_net::Law;
 use std::collections::BTreeSet;
-use std::path::Path;
 use std::sync::Arc;
 
 /// Most classes of flows in a scenario: each has distributions of delays of its own.
@@ -40,9 +38,10 @@ struct Table<'a> {
 /// Expand all that the file and its CSV file say of flows.
 pub(crate) fn expand(
     file: &File,
-    (topology, names): (&Topology, &Names),
+    topology: &Topology,
+    names: &Names,
     mss_bytes: u16,
-    (sources, base): (&mut Sources, &Path),
+    sources: &mut Sources,
     faults: &mut Faults,
 ) -> Vec<Flow> {
     let before = faults.len();
@@ -61,7 +60,7 @@ pub(crate) fn expand(
         faults.keep(noted);
     }
     if let Some(csv) = &file.csv {
-        let added = table.add_csv(&csv.value, (sources, base), faults);
+        let added = table.add_csv(&csv.value, sources, faults);
         faults.keep(added);
     }
     let lost = ["flows", "csv"].iter().any(|key| topology.lost.has_key(key));
@@ -225,12 +224,12 @@ impl Table<'_> {
     fn add_csv(
         &mut self,
         files: &CsvFiles,
-        (sources, base): (&mut Sources, &Path),
+        sources: &mut Sources,
         faults: &mut Faults,
     ) -> Result<(), Fault> {
         let Some(path) = &files.flows else { return Ok(()) };
         let extra = files.extra_columns.as_ref();
-        let csv = csv::open((&mut *sources, base), path, csv::FLOW_COLUMNS, extra)?;
+        let csv = csv::open(sources, path, csv::FLOW_COLUMNS, extra)?;
         all([(1, 3), (2, 4), (5, 6)].map(|(a, b)| csv.not_both(a, b)))?;
         // Full names where the file has those columns, else numbers behind the prefix.
         let ends = if csv.has(3) { [3, 4] } else { [1, 2] };

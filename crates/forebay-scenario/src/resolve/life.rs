@@ -2,11 +2,9 @@
 
 use crate::Flow;
 use crate::format::csv::{self, Row};
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, all, both};
-use crate::format::fields::shown;
-use crate::format::fields::{At, Field};
+use crate::format::fields::{At, Field, shown};
 use crate::format::units::Bytes;
 use crate::keys::file::FlowGroup;
 use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
@@ -358,28 +356,23 @@ pub(crate) fn of_row(
 /// When a flow starts, zero if it follows another, and that other.
 fn start_of_row(row: &Row<'_>, before: usize) -> Result<(Span, AfterRow), Fault> {
     if !row.has(csv::AFTER) {
-        let think = match row.has(csv::THINK) {
-            true => {
-                let text = "`think_s` without `after`".to_string();
-                Err(row.fault(csv::THINK, Problem::Conflict(text)))
-            }
-            false => Ok(()),
+        let think = if row.has(csv::THINK) {
+            let text = "`think_s` without `after`".to_string();
+            Err(row.fault(csv::THINK, Problem::Conflict(text)))
+        } else {
+            Ok(())
         };
         let (start, ()) = both(row.seconds(csv::START), think)?;
         return Ok((start, None));
     }
-    let alone = match row.has(csv::START) {
-        true => {
-            let text = "`start_s` of a flow that starts when another has ended (`after`)";
-            let fault = row.fault(csv::START, Problem::Conflict(text.into()));
-            Err(fault.hint("leave the cell empty"))
-        }
-        false => Ok(()),
+    let alone = if row.has(csv::START) {
+        let text = "`start_s` of a flow that starts when another has ended (`after`)";
+        let fault = row.fault(csv::START, Problem::Conflict(text.into()));
+        Err(fault.hint("leave the cell empty"))
+    } else {
+        Ok(())
     };
-    let think = match row.has(csv::THINK) {
-        true => row.seconds(csv::THINK),
-        false => Ok(Span::ZERO),
-    };
+    let think = if row.has(csv::THINK) { row.seconds(csv::THINK) } else { Ok(Span::ZERO) };
     let (after, ()) = both(both(row.earlier_row(csv::AFTER, before), think), alone)?;
     Ok((Span::ZERO, Some(after)))
 }

@@ -1,8 +1,7 @@
 //! How fast a link transmits: one of rate, trace, generator and bucket, from the keys of the file.
 
 use crate::Channel;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::At;
 use crate::format::traces::OPPORTUNITY_OVERHEAD_BYTES;
 use crate::keys::file::LinkParams;
@@ -21,7 +20,9 @@ pub(crate) fn pace_of(
             let text = "a link has one of `generator`, `trace` and `bucket`";
             return Err(other.fault(Problem::Conflict(text.into())));
         }
-        params.rate.iter().for_each(|rate| traces.note_unused(rate, &generator.key));
+        if let Some(rate) = &params.rate {
+            traces.note_unused(rate, &generator.key);
+        }
         let generated = generator.value.resolve()?;
         return Ok((generated.rate(), Channel::Generated(generated)));
     }
@@ -32,7 +33,9 @@ pub(crate) fn pace_of(
             Err(bucket.fault(Problem::Conflict(text.into())))
         }
         (rate, Some(trace)) => {
-            rate.iter().for_each(|rate| traces.note_unused(rate, &trace.key));
+            if let Some(rate) = rate {
+                traces.note_unused(rate, &trace.key);
+            }
             let file = traces.open(trace)?;
             Ok((file.trace.mean_rate(), Channel::Trace(file)))
         }

@@ -1,7 +1,6 @@
 //! The algorithms that a scenario names, with the parameters that it gives them.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, note};
 use crate::format::fields::At;
 use crate::format::names::{is_name, kept};
@@ -23,12 +22,11 @@ pub(crate) fn compared(
     let mut found = Vec::new();
     for name in &names.value {
         let Some(known) = faults.keep(known.lookup(name)) else { continue };
-        match found.contains(&known) {
-            true => {
-                let name = known.to_string();
-                faults.add(names.fault(Problem::Duplicate { kind: "protocol", name }));
-            }
-            false => found.push(known),
+        if found.contains(&known) {
+            let name = known.to_string();
+            faults.add(names.fault(Problem::Duplicate { kind: "protocol", name }));
+        } else {
+            found.push(known)
         }
     }
     if found.is_empty() && !faults.touch("protocols") {

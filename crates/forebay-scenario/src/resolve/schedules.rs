@@ -2,18 +2,15 @@
 
 use crate::LinkDirection;
 use crate::format::csv::{self};
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, both};
 use crate::format::fields::At;
 use crate::format::source::Sources;
-use crate::keys::losses::LossKey;
 use crate::keys::schedules::{ScheduleFile, ScheduleKey, StepEntry};
 use crate::resolve::topology::{Topology, check_delay};
 use forebay_base::{LinkId, Rate, Span, Time};
 use forebay_net::{EventSpec, NetEvent};
 use std::collections::BTreeMap;
-use std::path::Path;
 
 /// A step with everything read. None: as it was.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +24,7 @@ struct Step {
 /// The schedules of all links as events, in the order of links.
 pub(crate) fn expand(
     topology: &Topology,
-    (sources, base): (&mut Sources, &Path),
+    sources: &mut Sources,
     faults: &mut Faults,
 ) -> Vec<EventSpec> {
     let mut events = Vec::new();
@@ -37,9 +34,7 @@ pub(crate) fn expand(
         for (side, origin) in origins.iter().enumerate() {
             let Some(schedule) = &origin.schedule else { continue };
             let place = (schedule.loc.source, schedule.loc.start);
-            let steps = known
-                .entry(place)
-                .or_insert_with(|| faults.keep(steps(schedule, (&mut *sources, base))));
+            let steps = known.entry(place).or_insert_with(|| faults.keep(steps(schedule, sources)));
             let Some(steps) = steps else { continue };
             let link = &topology.links[index];
             let direction = if side == 0 { &link.forward } else { &link.reverse };
@@ -75,15 +70,12 @@ fn check(schedule: &At<ScheduleKey>, steps: &[Step], link: &LinkDirection) -> Re
     Ok(())
 }
 
-fn steps(
-    schedule: &At<ScheduleKey>,
-    (sources, base): (&mut Sources, &Path),
-) -> Result<Vec<Step>, Fault> {
+fn steps(schedule: &At<ScheduleKey>, sources: &mut Sources) -> Result<Vec<Step>, Fault> {
     match &schedule.value {
         ScheduleKey::Steps(entries) => entries.iter().map(step).collect(),
         ScheduleKey::File(ScheduleFile { file, extra_columns }) => {
             let extra = extra_columns.as_ref();
-            let csv = csv::open((&mut *sources, base), file, csv::SCHEDULE_COLUMNS, extra)?;
+            let csv = csv::open(sources, file, csv::SCHEDULE_COLUMNS, extra)?;
             csv.need(&[0])?;
             csv.rows(sources).map(|row| step_of(&row?)).collect()
         }
@@ -112,9 +104,4 @@ fn step_of(row: &csv::Row<'_>) -> Result<Step, Fault> {
     let loss = row.has(3).then(|| row.probability(3)).transpose();
     let ((at, rate), (delay, loss)) = both(both(row.seconds(0), rate), both(delay, loss))?;
     Ok(Step { at: Time::ZERO + at, rate, delay, loss })
-}
-
-/// What a link loses after all.
-pub(crate) fn loss_of(key: Option<&At<LossKey>>) -> (f64, Option<forebay_net::LossModel>) {
-    key.map_or((0.0, None), |at| at.value.resolve())
 }

@@ -1,7 +1,6 @@
 //! How much the flows of a group send.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::both;
 use crate::format::fields::{At, Field};
 use crate::format::units::{Bytes, Number};
@@ -175,9 +174,10 @@ fn above(shape: &At<Number>, bound: f64) -> Result<f64, Fault> {
         return Ok(shape.value.0);
     }
     let found = shape.value.0.to_string();
-    let expected = match bound > 0.0 {
-        true => "more than 1: with a smaller shape there is no mean".to_string(),
-        false => "more than 0".to_string(),
+    let expected = if bound > 0.0 {
+        "more than 1: with a smaller shape there is no mean".to_string()
+    } else {
+        "more than 0".to_string()
     };
     Err(shape.fault(Problem::OutOfRange { found, expected }))
 }
@@ -203,7 +203,8 @@ pub(crate) fn bounds(at: &At<Vec<u32>>) -> Result<&[u32], Fault> {
 
 /// The keys of a flow of this size.
 pub(crate) fn describe(
-    (bytes, law): (Option<u64>, Option<&SizeLaw>),
+    bytes: Option<u64>,
+    law: Option<&SizeLaw>,
     classes: Option<&SizeClasses>,
     group: &mut FlowGroup,
 ) {

@@ -6,14 +6,12 @@
 //! `[tcp_of.NAME]` says.
 
 use crate::Scenario;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
 use crate::format::fields::At;
 use crate::keys::tcp::{Tcp, TcpOf};
 use crate::model::protocols::Names;
-use crate::resolve::buffers;
-use crate::resolve::buffers::Needed;
+use crate::resolve::buffers::{self, Needed};
 use crate::resolve::tcp;
 use crate::resolve::topology::Topology;
 use forebay_base::{Rng, Stream};
@@ -79,7 +77,8 @@ const ACK_POLICY: &str = "ack_policy";
 /// The configurations that tables are given for, by name.
 pub(crate) fn resolve(
     scenario: &Scenario,
-    (topology, names): (&Topology, &Names),
+    topology: &Topology,
+    names: &Names,
     given: Option<&At<TcpOf>>,
     faults: &mut Faults,
 ) -> Vec<(&'static str, TcpConfig)> {

@@ -85,11 +85,10 @@ fn put_table(text: &mut String, key: &str, value: &toml::Value) {
         let _ = writeln!(text, "\n[{key}]");
     }
     for (name, value) in value.as_table().into_iter().flatten() {
-        match nested {
-            true => put_table(text, &format!("{key}.{name}"), value),
-            false => {
-                let _ = writeln!(text, "{name} = {value}");
-            }
+        if nested {
+            put_table(text, &format!("{key}.{name}"), value)
+        } else {
+            let _ = writeln!(text, "{name} = {value}");
         }
     }
 }
@@ -220,8 +219,8 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
         class: flow.class.map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
     };
-    let size = (flow.bytes, flow.size_law.as_ref());
-    sizes::describe(size, flow.by_size.as_deref(), &mut group);
+    let law = flow.size_law.as_ref();
+    sizes::describe(flow.bytes, law, flow.by_size.as_deref(), &mut group);
     if let Some(life) = &flow.life {
         life::describe(life, &mut group);
     }

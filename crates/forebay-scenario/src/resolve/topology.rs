@@ -4,11 +4,9 @@ mod csv_plan;
 
 use self::csv_plan::CsvPlan;
 use crate::format::csv;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, Lost, all, both};
-use crate::format::fields::At;
-use crate::format::fields::shown;
+use crate::format::fields::{At, shown};
 use crate::format::source::{Sources, is_unseen};
 use crate::format::units::MAX_DELAY;
 use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
@@ -17,12 +15,10 @@ use crate::keys::schedules::ScheduleKey;
 use crate::resolve::channels::TraceFiles;
 use crate::resolve::pace::{overhead_bytes, pace_of};
 use crate::resolve::queues::{queue_of, threshold_of};
-use crate::resolve::schedules;
 use crate::{Link, LinkDirection, Node};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ReassemblyLimits;
 use std::collections::BTreeMap;
-use std::path::Path;
 use std::rc::Rc;
 
 /// Most hosts, and most flows, that a scenario may have.
@@ -57,11 +53,11 @@ pub(crate) struct Topology {
 /// and its names are lost.
 pub(crate) fn expand(
     file: &File,
-    (sources, base): (&mut Sources, &Path),
+    sources: &mut Sources,
     lost: Lost,
     faults: &mut Faults,
 ) -> Topology {
-    let traces = TraceFiles::new(base);
+    let traces = TraceFiles::new(&sources.base);
     let default =
         ReassemblyLimits::of(file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value));
     let limits = reassembly::resolve(file.reassembly.as_ref(), default);
@@ -80,7 +76,7 @@ pub(crate) fn expand(
         topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
     let groups: &[At<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
-    let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources, base));
+    let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources));
     let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
         if file.csv.is_some() {
             topology.lost.all_names();
@@ -92,12 +88,11 @@ pub(crate) fn expand(
     let (mut made, mut lost_groups) = (Vec::new(), Vec::new());
     for group in groups {
         let ends = topology.lost.any_of_network() || faults.keep(check_ends(group, most)).is_some();
-        match ends && faults.keep(topology.add_hosts(group)).is_some() {
-            true => made.push(group),
-            false => {
-                topology.lose_hosts(&group.value);
-                lost_groups.push(group);
-            }
+        if ends && faults.keep(topology.add_hosts(group)).is_some() {
+            made.push(group)
+        } else {
+            topology.lose_hosts(&group.value);
+            lost_groups.push(group);
         }
     }
     csv.add_routers(&mut topology, sources, faults);
@@ -335,9 +330,10 @@ impl Topology {
     ) -> Result<[Placed; 2], Fault> {
         // What is missing may be in the defaults that are wrong.
         let wires = wires(params, reverse, defaults, owner, &self.traces);
-        match self.lost.has_key("link_defaults") {
-            true => wires.map_err(Fault::missing_follows),
-            false => wires,
+        if self.lost.has_key("link_defaults") {
+            wires.map_err(Fault::missing_follows)
+        } else {
+            wires
         }
     }
 
@@ -366,12 +362,13 @@ impl Topology {
         let a = self.named(&link.a.value, |problem| link.a.fault(problem));
         let b = self.named(&link.b.value, |problem| link.b.fault(problem));
         let wires = self.wires(&link.params, link.reverse.as_ref(), defaults, entry);
-        let ends = both(a, b).and_then(|(a, b)| match a == b {
-            true => {
+        let ends = both(a, b).and_then(|(a, b)| {
+            if a == b {
                 let text = "a link joins two nodes, not one with itself".to_string();
                 Err(link.b.fault(Problem::Conflict(text)))
+            } else {
+                Ok((a, b))
             }
-            false => Ok((a, b)),
         });
         let ((a, b), wires) = both(ends, wires)?;
         let name = link.name.as_ref().map(|name| name.value.clone());
@@ -519,7 +516,7 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
         both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
     let threshold = params.queue.as_ref().and_then(|queue| threshold_of(&queue.value));
-    let (loss, loss_model) = schedules::loss_of(params.loss.as_ref());
+    let (loss, loss_model) = params.loss.as_ref().map_or((0.0, None), |at| at.value.resolve());
     let wire = LinkDirection {
         rate,
         delay: delay.value,

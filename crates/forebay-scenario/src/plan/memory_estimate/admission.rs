@@ -27,11 +27,12 @@ impl fmt::Display for NotEnoughMemory {
         let all = Size(estimate.bytes().max(*with_results_bytes));
         let about = if *at_least { "at least" } else { "about" };
         write!(f, "{about} {all} of memory are needed, and {available} are available; ")?;
-        match estimate.bytes() > *available_bytes {
-            true => write!(f, "most of it for {name}: {}", Size(bytes)),
-            false => write!(f, "{} of it for the results of all runs", {
+        if estimate.bytes() > *available_bytes {
+            write!(f, "most of it for {name}: {}", Size(bytes))
+        } else {
+            write!(f, "{} of it for the results of all runs", {
                 Size(with_results_bytes.saturating_sub(estimate.bytes()))
-            }),
+            })
         }
     }
 }

@@ -111,10 +111,7 @@ impl NetworkCapacity {
         let mut queue = |(index, link): (usize, &LinkSpec)| {
             let port = PortId(seen[link.from.index()]);
             seen[link.from.index()] += 1;
-            match fills(index, link) {
-                true => queue_packets(spec, (port, link), packet_bytes),
-                false => 0,
-            }
+            if fills(index, link) { queue_packets(spec, port, link, packet_bytes) } else { 0 }
         };
         let wire = |link: &LinkSpec| rate(link).bytes_in(link.delay) / packet_bytes + 2;
         NetworkCapacity {
@@ -130,7 +127,7 @@ fn rate(link: &LinkSpec) -> Rate {
 }
 
 /// Packets that may wait for a link, with those in the cache of its router.
-fn queue_packets(spec: &NetSpec, (port, link): (PortId, &LinkSpec), packet_bytes: u64) -> u64 {
+fn queue_packets(spec: &NetSpec, port: PortId, link: &LinkSpec, packet_bytes: u64) -> u64 {
     let waiting = link.queue.limit().packets_of(packet_bytes);
     let cached = match &spec.nodes[link.from.index()].kind {
         NodeKind::Router(forwarding) => forwarding.cache_bytes(port, rate(link)) / packet_bytes,

@@ -7,7 +7,6 @@ use crate::format::faults::{Faults, both};
 use crate::format::fields::At;
 use crate::format::source::Sources;
 use crate::keys::file::{CsvFiles, LinkParams};
-use std::path::Path;
 
 /// The CSV files of a network, opened.
 #[derive(Default)]
@@ -22,14 +21,10 @@ pub(super) struct CsvPlan {
 }
 
 impl CsvPlan {
-    pub(super) fn open(
-        files: &CsvFiles,
-        sources: &mut Sources,
-        base: &Path,
-    ) -> Result<CsvPlan, Fault> {
+    pub(super) fn open(files: &CsvFiles, sources: &mut Sources) -> Result<CsvPlan, Fault> {
         let mut open = |path: &Option<At<String>>, columns: &[&'static str]| {
             let extra = files.extra_columns.as_ref();
-            let open = |path| csv::open((&mut *sources, base), path, columns, extra);
+            let open = |path| csv::open(sources, path, columns, extra);
             let csv = path.as_ref().map(open);
             let csv = csv.transpose()?;
             if let Some(csv) = &csv {
