@@ -1,7 +1,6 @@
 //! What a value takes, from its JSON Schema: for parameters whose type only serde knows.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::note;
 use crate::format::fields::{Field, sentence};
 use crate::format::item::{Entry, Item, Value, join};
@@ -21,17 +20,18 @@ pub(crate) fn plain(root: &Json, schema: &Json) -> Json {
         1 => others.remove(0),
         _ => json!({ "anyOf": others }),
     };
-    if let Some(properties) = plain["properties"].as_object_mut() {
-        for property in properties.values_mut() {
-            *property = self::plain(root, property);
-        }
+    let Some(words) = plain.as_object_mut() else { return plain };
+    if let Some(Json::Object(properties)) = words.get_mut("properties") {
+        properties.values_mut().for_each(|property| *property = self::plain(root, property));
+        words.insert("additionalProperties".into(), false.into());
+        words.remove("title"); // the name of a type
     }
-    if let Some(plain) = plain.as_object_mut() {
-        plain.remove("default"); // descriptions say it
-    }
+    words.remove("$schema");
+    words.remove("default"); // descriptions say it
     for word in ["description", "$comment"] {
-        if let Some(text) = schema.get(word) {
-            plain[word] = text.clone();
+        if let Some(text) = schema.get(word).or(words.get(word)).and_then(Json::as_str) {
+            let line = text.split_whitespace().collect::<Vec<_>>().join(" ");
+            words.insert(word.into(), line.into());
         }
     }
     plain
@@ -163,9 +163,10 @@ impl Takes {
             }
         };
         match (self, &item.value) {
-            (Takes::Number, Value::Float(_) | Value::Integer(_))
+            (Takes::Number, Value::Integer(_))
             | (Takes::Boolean, Value::Boolean(_))
             | (Takes::Text, Value::String(_)) => Ok(()),
+            (Takes::Number, Value::Float(number)) if number.is_finite() => Ok(()),
             (&Takes::Integer(least, most), &Value::Integer(found)) => {
                 if (i128::from(least)..=i128::from(most)).contains(&found) {
                     return Ok(());
@@ -199,7 +200,7 @@ fn table(
     for name in required {
         if !entries.iter().any(|entry| entry.key == *name) {
             let description = properties[name]["description"].as_str().unwrap_or_default();
-            let meaning = sentence(&description.lines().collect::<Vec<_>>());
+            let meaning = sentence(&[description]);
             let problem = Problem::MissingKey { key: name.clone().into(), meaning };
             note(&mut fault, Fault::at(item.loc, key, problem).following(unknown));
         }

@@ -1,7 +1,6 @@
 //! What a parameter takes, in words, from its JSON Schema: for values that serde does not read.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::fields::At;
 use crate::format::item::Item;
 use crate::format::takes::{Takes, plain};

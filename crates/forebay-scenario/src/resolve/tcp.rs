@@ -1,7 +1,6 @@
 //! A table of transport keys (`[tcp]`, `[tcp_of.NAME]`) and the configuration that it stands for.
 
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{both, note};
 use crate::format::fields::At;
 use crate::format::item::whole;

@@ -6,8 +6,7 @@
 //! `[tcp_of.NAME]` says.
 
 use crate::Scenario;
-use crate::format::error::Problem;
-use crate::format::fault::Fault;
+use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
 use crate::format::fields::At;
 use crate::keys::tcp::{Tcp, TcpOf};
