@@ -11,9 +11,9 @@
 
 use super::link_set::{FirstLink, LinkSet, Maps, link_set};
 use super::look_ahead::EarlyArrival;
-use super::{Deadline, Driver, EndId, Fabric, PacketEvent, Slot};
+use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::build::Node;
-use crate::host::{Host, HostContext, Received};
+use crate::host::{EndId, Host, HostContext, Received};
 use crate::look_ahead::{ArrivalPath, Guard};
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
