@@ -11,7 +11,6 @@ extern crate alloc;
 #[macro_use]
 mod table;
 
-mod any;
 #[cfg(test)]
 mod bottleneck;
 mod controller;

@@ -13,7 +13,6 @@ mod channel;
 mod fabric;
 mod followers;
 mod host;
-mod ids;
 mod life;
 mod link;
 mod look_ahead;
@@ -30,8 +29,7 @@ pub use channel::{
 };
 pub use fabric::{Conservation, Deadline, Driver, DriverError, Fabric, Horizon, Mail, PacketEvent};
 pub use followers::in_a_circle;
-pub use host::{Host, HostContext, Received, Socket};
-pub use ids::EndId;
+pub use host::{EndId, Host, HostContext, Received, Socket};
 pub use life::{After, Law, Life, Writing};
 pub use link::{
     AnyLink, FifoLink, Fragments, Impairment, LinkStats, LossModel, MiddleboxCounts, MiddleboxSpec,

@@ -1,6 +1,6 @@
 //! The interface between the fabric and its driver, which owns the clock.
 
-use crate::ids::EndId;
+use crate::host::EndId;
 use crate::look_ahead::Guards;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
 

@@ -10,8 +10,8 @@
 //! for nobody.
 
 use super::link_set::{EarlyArrival, FirstLink, LinkSet, Maps, link_set};
-use super::{Deadline, Driver, EndId, Fabric, PacketEvent, Slot};
-use crate::host::{Host, HostContext, Received};
+use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
+use crate::host::{EndId, Host, HostContext, Received};
 use crate::look_ahead::{ArrivalPath, Guard};
 use crate::node::Node;
 use alloc::collections::VecDeque;

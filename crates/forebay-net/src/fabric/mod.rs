@@ -41,7 +41,7 @@ pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::Network;
-use crate::ids::EndId;
+use crate::host::EndId;
 use crate::link::{AnyLink, UpstreamGate};
 use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
 use crate::node::Node;

@@ -18,7 +18,6 @@ pub use receive::Received;
 pub(crate) use single::Outlet;
 
 use crate::app::App;
-use crate::ids::EndId;
 use crate::reassembly::{Reassembly, ReassemblyLimits};
 use crate::workload::Workload;
 use alloc::boxed::Box;
@@ -31,6 +30,33 @@ use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ip_ids::IpIds;
 use single::Deferred;
+
+/// One end of a flow: two times the flow's number, one more for the server.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub struct EndId(pub u32);
+
+impl EndId {
+    /// The end of `flow` that has this role.
+    #[inline]
+    pub const fn of(flow: FlowId, role: Role) -> EndId {
+        EndId(2 * flow.0 + matches!(role, Role::Server) as u32)
+    }
+    /// The flow.
+    #[inline]
+    pub const fn flow(self) -> FlowId {
+        FlowId(self.0 / 2)
+    }
+    /// Its role there.
+    #[inline]
+    pub const fn role(self) -> Role {
+        if self.0.is_multiple_of(2) { Role::Client } else { Role::Server }
+    }
+    /// As an index.
+    #[inline]
+    pub const fn index(self) -> usize {
+        self.0 as usize
+    }
+}
 
 /// What a host works with during one call.
 pub struct HostContext<'a> {

@@ -21,8 +21,7 @@
 
 use super::ip_ids::IpIds;
 use super::receive::{Received, view_of_whole};
-use super::{Entry, Host, HostContext, Socket};
-use crate::ids::EndId;
+use super::{EndId, Entry, Host, HostContext, Socket};
 use crate::workload::{FIRST_PORT, Workload};
 use alloc::boxed::Box;
 use forebay_base::{Addr, Arena, Kind, Packet, SocketId, Time};

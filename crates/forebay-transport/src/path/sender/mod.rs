@@ -8,9 +8,8 @@
 //! Whatever is found lost goes through [`Sender::losses`]: scoreboard, counts and controller learn
 //! of it together.
 
-mod acked;
-mod limits;
-pub(super) use limits::BufferLimit;
+mod window;
+pub(super) use window::BufferLimit;
 
 use super::handshake::{Handshake, Negotiated};
 use super::loss::Losses;
@@ -28,7 +27,7 @@ use forebay_cc::{
     AnyController, Congestion, Controller, Limits, NextPacket, Recovered, RttView, Sent, Sibling,
     Stamp, Tag, Timeout, Traits,
 };
-use limits::Pacer;
+use window::Pacer;
 
 const TCP_HEADER_BYTES: u64 = 20;
 
