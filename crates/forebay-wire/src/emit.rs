@@ -36,8 +36,8 @@ pub fn emit(
     emit_with(packet, arena, plan, None, out)
 }
 
-/// The same with the `payload` of a whole TCP segment, [`Packet::payload_len`] bytes that its caller
-/// keeps, in place of what it would hold otherwise.
+/// The same with the `payload` of a whole TCP segment, [`Packet::payload_len`] bytes that its
+/// caller keeps, in place of what it would hold otherwise.
 ///
 /// Panics if `payload` is longer or shorter, or the packet is no whole segment.
 pub fn emit_payload(

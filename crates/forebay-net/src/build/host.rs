@@ -11,7 +11,7 @@ use forebay_transport::Role;
 
 /// Makes a [`Host`] without a [`NetSpec`]: interfaces, transports, and sockets that connect or
 /// listen. The caller hands packets to [`Host::receive`], takes packets from [`Host::pull`], and
-/// calls [`Host::on_timeout`] at the times of [`Socket::next_timeout`](crate::Socket::next_timeout).
+/// calls [`Host::on_timeout`] when [`Socket::next_timeout`](crate::Socket::next_timeout) says.
 pub struct HostBuilder {
     seed: u64,
     spec: NetSpec,
@@ -32,8 +32,8 @@ impl HostBuilder {
             paths: Vec::new(),
         }
     }
-    /// Add an interface with this address. Those of later interfaces must be higher, by one for each
-    /// [`PORTS_PER_ADDRESS`](crate::PORTS_PER_ADDRESS) sockets at this one.
+    /// Add an interface with this address. Later interfaces must have higher addresses: higher by
+    /// one for each [`PORTS_PER_ADDRESS`](crate::PORTS_PER_ADDRESS) sockets at this one.
     pub fn interface(&mut self, addr: Addr) -> PortId {
         self.host.add_interface(addr);
         self.interfaces.push((addr, PortAllocator::default()));

@@ -14,10 +14,10 @@
 //! A driver that knows when the next sample is due tells it: [`Fabric::extend_horizon`] allows
 //! look-ahead until then.
 //!
-//! A fabric may hold some nodes of a network only ([`Fabric::of_nodes`]). A link may then begin in one
-//! fabric and end in another. A driver carries its packets from [`Fabric::take_exit`] to
-//! [`Fabric::enter`], one by one, at their times. Partitions of one run pass them on in advance, from
-//! [`Fabric::export`] to [`Fabric::import`].
+//! A fabric may hold some nodes of a network only ([`Fabric::of_nodes`]). A link may then begin in
+//! one fabric and end in another. A driver carries its packets from [`Fabric::take_exit`] to
+//! [`Fabric::enter`], one by one, at their times. Partitions of one run pass them on in advance,
+//! from [`Fabric::export`] to [`Fabric::import`].
 
 mod driver;
 mod error;

@@ -1,10 +1,10 @@
 //! Which bytes of the streams a segment carries.
 //!
-//! A connection counts bytes and holds none. A caller that has real ones keeps them, by offsets from
-//! the start of each stream in 64 bits:
+//! A connection counts bytes and holds none. A caller that has real ones keeps them, by offsets in
+//! 64 bits from the start of each stream:
 //!
-//! * When it writes out a segment: [`Connection::outgoing_bytes`] says which bytes go into it. Those
-//!   below [`Progress::acked_bytes`](crate::Progress) are not needed any more.
+//! * When it writes out a segment: [`Connection::outgoing_bytes`] says which bytes go into it.
+//!   Those below [`Progress::acked_bytes`](crate::Progress) are not needed any more.
 //! * When a segment comes: [`Connection::incoming_bytes`] says where its bytes belong. Those below
 //!   [`Progress::received_bytes`](crate::Progress) are in order, and may be read.
 

@@ -401,7 +401,7 @@ impl Path {
     }
 }
 
-/// The payload byte with which a segment at this offset of a path begins: SYN takes the first offset.
+/// The payload byte with which a segment at this offset of a path begins: SYN takes offset 0.
 fn byte_of(offset: u64, flags: TcpFlags) -> Option<u64> {
     offset.checked_sub(u64::from(!flags.has(TcpFlags::SYN)))
 }
