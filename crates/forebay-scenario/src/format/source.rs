@@ -26,6 +26,10 @@ pub(crate) struct Sources {
 }
 
 impl Sources {
+    /// None yet; paths are relative to `base`.
+    pub fn in_folder(base: PathBuf) -> Sources {
+        Sources { base, ..Sources::default() }
+    }
     /// Keep a text of less than 4 GiB under the name that messages show; its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
         self.texts.push((name.into(), text.into()));

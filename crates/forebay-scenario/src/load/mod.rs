@@ -43,8 +43,7 @@ impl Scenario {
 
     /// The scenario of a text, which messages call `file`.
     pub fn parse(text: &str, file: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
-        let mut sources = Sources::default();
-        sources.base = options.base.clone().unwrap_or_default();
+        let mut sources = Sources::in_folder(options.base.clone().unwrap_or_default());
         let scenario = read(text, file, &options.set, &mut sources);
         scenario.map_err(|faults| faults.resolve(&sources))
     }

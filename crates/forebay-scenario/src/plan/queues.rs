@@ -1,5 +1,5 @@
-//! What is odd about the queues of a scenario: thresholds out of reach, short turns, ECN that nothing
-//! marks.
+//! What is odd about the queues of a scenario: thresholds out of reach, short turns, ECN where
+//! nothing marks.
 
 use crate::format::error::Problem;
 use crate::format::faults::Faults;
