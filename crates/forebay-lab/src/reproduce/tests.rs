@@ -126,7 +126,7 @@ fn errors_say_where_and_what_was_expected() {
             MEASURE,
             "flow_metric = { flow = 1, metric = \"goodput\" }",
             "f:20:11",
-            "there is no number of flows `goodput`; one of: fct_s, ",
+            "there is no number of flows `goodput`; one of: start_s, bytes, ",
         ),
         (
             MEASURE,

@@ -27,7 +27,7 @@ const TEXT: &str = r#"
     link_defaults = { rate = "100Mbit/s", delay = "5ms", queue = "1MB" }
     links = [{ a = "l", b = "r" }]
     hosts = [{ name = "s{}", count = 2, attach = "l" }, { name = "d{}", count = 2, attach = "r" }]
-    flows = [{ src = "s1", dst = "d1", bytes = "1MB" }, { src = "s2", dst = "d2", bytes = "1MB" }]
+    flows = [{ src = "s0", dst = "d0", bytes = "1MB" }, { src = "s1", dst = "d1", bytes = "1MB" }]
 "#;
 
 #[test]
