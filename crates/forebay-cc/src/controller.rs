@@ -489,8 +489,8 @@ pub trait Controller: Send {
     /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
     /// How losses are to be found; None: as the transport is configured. Asked when the handshake
-    /// is over; where it [stamps](Traits::stamps), again after each ACK with options: what the path says
-    /// of itself may have changed.
+    /// is over; where it [stamps](Traits::stamps), again after each ACK with options: what the path
+    /// says of itself may have changed.
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }

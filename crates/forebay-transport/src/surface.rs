@@ -58,6 +58,7 @@ pub enum EndCause {
 
 /// How far a connection is.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Progress {
     /// When the first SYN was sent or received.
     pub opened_at: Option<Time>,
@@ -79,6 +80,7 @@ pub struct Progress {
 
 /// Events counted over the life of a connection, all paths together.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct Counters {
     /// Packets with payload sent, retransmissions included.
     pub data_packets: u64,
@@ -109,6 +111,7 @@ pub struct Counters {
 
 /// Round-trip times seen on a path.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
+#[non_exhaustive]
 pub struct RttSummary {
     /// Samples.
     pub samples: u64,
@@ -120,6 +123,7 @@ pub struct RttSummary {
 
 /// What a path shows for series and reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
+#[non_exhaustive]
 pub struct PathView {
     /// Window in force (in recovery: what recovery allows), in bytes.
     pub cwnd_bytes: u64,

@@ -11,6 +11,7 @@ const TCP_PROTOCOL: u8 = 6;
 
 /// A socket took a segment: its timeout may have changed.
 #[derive(Clone, Copy, Debug)]
+#[non_exhaustive]
 pub struct Received {
     /// The socket.
     pub socket: SocketId,

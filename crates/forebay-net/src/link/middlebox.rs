@@ -61,6 +61,7 @@ pub enum Fragments {
 
 /// What a middlebox has done so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct MiddleboxCounts {
     /// TCP options overwritten.
     pub options_stripped: u64,

@@ -4,6 +4,7 @@ use forebay_base::{Histogram, Span};
 
 /// Counts and times of one link.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
+#[non_exhaustive]
 pub struct LinkStats {
     /// Packets taken for transmission. Includes packets that still wait if their departures are
     /// known.

@@ -13,6 +13,7 @@ use forebay_router::{AnyForwarding, Forwarding};
 
 /// Why packets pass a link one by one, each at its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum Refusal {
     /// Every link is built the general way.
     General,
@@ -102,6 +103,7 @@ impl fmt::Display for Refusal {
 
 /// What a link of a fabric may do ahead of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub struct LinkLookAhead {
     /// The link whose packets are queued on this one as soon as they are queued there.
     pub upstream: Result<LinkId, Refusal>,

@@ -302,8 +302,8 @@ impl Path {
     }
 }
 
-/// The deadlines of a path, and what happens when they come. Each part keeps its own; the path keeps
-/// the earliest.
+/// The deadlines of a path, and what happens when they come. Each part keeps its own; the path
+/// keeps the earliest.
 impl Path {
     /// When [`Path::on_timeout`] is due.
     #[inline]

@@ -1,5 +1,5 @@
-//! What ACKs measure: the round trip, and the retransmission timeout that follows from it (RFC 6298,
-//! or as Linux has it); the delivery rate (draft-ietf-ccwg-bbr section 4.5;
+//! What ACKs measure: the round trip, and the retransmission timeout that follows from it (RFC
+//! 6298, or as Linux has it); the delivery rate (draft-ietf-ccwg-bbr section 4.5;
 //! draft-cheng-iccrg-delivery-rate-estimation).
 
 use crate::config::{RtoRule, TcpConfig};

@@ -295,7 +295,8 @@ impl Detector {
             Detector::PacketTimer { .. } => false,
         }
     }
-    /// Such an ACK came, up to `end`; `newest` is the last transmission that it covers. True if [`Detector::rto_floor`] may have moved.
+    /// Such an ACK came, up to `end`; `newest` is the last transmission that it covers. True
+    /// if [`Detector::rto_floor`] may have moved.
     #[inline]
     pub(crate) fn on_run(&mut self, rtt: Span, newest: &Segment, end: u64) -> bool {
         match self {

@@ -416,7 +416,8 @@ impl LossRecovery {
     }
     /// The repair of the first hole gets a full timer: the wait before it may have used the timer
     /// up (RFC 6675 section 6; Linux, tcp_xmit_retransmit_queue). RFC 6582 section 3.2 step 3 has
-    /// its own rule. On a path that stores packets there was a wait before the repair of every hole.
+    /// its own rule. On a path that stores packets there was a wait before the repair of every
+    /// hole.
     fn repair_restarts_timer(&self, index: usize) -> bool {
         let newreno =
             matches!(self.episode.as_deref(), Some(Episode { rule: Rule::NewReno(_), .. }));
