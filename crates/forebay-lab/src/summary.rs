@@ -3,6 +3,7 @@
 use crate::buffer_limits;
 use crate::result::{Sweep, SweepMemory};
 use forebay_base::DropReason;
+use forebay_report::schema::RESULTS_VERSION;
 use forebay_report::{Means, Paired, RunValues};
 use forebay_run::{
     ExpectationResult, FlowResult, Missing, RunResult, check_expectations, clock_seconds,
@@ -13,6 +14,8 @@ use serde::Serialize;
 /// The object that `run --json` prints and `summary.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
+    /// Version of the format of results.
+    pub results_version: u32,
     /// Version of Forebay.
     pub forebay: &'static str,
     /// Name of the scenario.
@@ -100,6 +103,7 @@ impl Summary {
         notes.extend(memory.fewer_jobs.clone());
         let expectations = check_expectations(scenario, &runs, &missing);
         Summary {
+            results_version: RESULTS_VERSION,
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
             runs,

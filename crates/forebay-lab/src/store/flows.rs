@@ -24,7 +24,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(flows: &[RunFlow<'_>]) -> Vec<(&'static str, Column)> {
+pub(super) fn columns(flows: &[RunFlow<'_>]) -> Vec<(&'static str, Column)> {
     let of_run = [
         ("run_protocol", Column::texts(flows.iter().map(|(run, _)| &run.protocol))),
         // A seed may use all 64 bits; as a signed number it has the same ones.

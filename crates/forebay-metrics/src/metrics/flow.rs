@@ -80,54 +80,41 @@ macro_rules! flow_columns {
 }
 
 flow_columns! {
-    id id, "", "Number of the flow, from 1 in the order of the flow table.";
-    text src, "", "Name of the host that sends.";
-    text dst, "", "Name of the host that receives.";
-    text protocol, "", "Its protocol.";
-    text class, "", "Its class: what the scenario says, else its protocol.";
-    real start_s, "s",
-        "When its SYN was due; no value for a flow that follows another and has not started.";
-    some_count bytes, "B", "Bytes to send; no value if it is endless.";
-    count received_bytes, "B", "Bytes in order at the receiver at the end of the run.";
-    real fct_s, "s", "Flow completion time; no value if it did not complete.";
+    id id, "", "Number of the flow, from 1.";
+    text src, "", "Host that sends.";
+    text dst, "", "Host that receives.";
+    text protocol, "", "Protocol of the flow.";
+    text class, "", "Class of the flow; by default its protocol.";
+    real start_s, "s", "When its SYN was due; null if it depends on a flow and has not started.";
+    some_count bytes, "B", "Bytes to send; null if unbounded.";
+    count received_bytes, "B", "In-order bytes at the receiver at the end of the run.";
+    real fct_s, "s", "Flow completion time; null if it did not complete.";
     real handshake_s, "s", "From its SYN to the end of the handshake at the sender.";
     real goodput_bps, "bit/s",
-        "Bytes in order at the receiver in the flow's part of the window, per time. That part \
-         begins when the clock of the completion time starts, and ends with completion: without \
-         `measure_from_s` a completed flow has bytes / FCT. No value for a flow that was not \
-         active in the window.";
-    real rtt_mean_ms, "ms", "Mean round-trip time that the sender measured.";
-    real rtt_p95_ms, "ms", "95th percentile of its round-trip times, within 3 %.";
+        "In-order bits per second in the flow's part of the measurement window.";
+    real rtt_mean_ms, "ms", "Mean RTT that the sender measured.";
+    real rtt_p95_ms, "ms", "95th percentile of the RTT, within 3 %.";
     real one_way_delay_mean_ms, "ms",
-        "Mean time that its data packets took from sender to receiver, in the window of the run. \
-         It and its percentiles have no value if none arrived, and in runs of more than 50 flows.";
-    real one_way_delay_p50_ms, "ms", "Median of those times, within 3 %.";
-    real one_way_delay_p95_ms, "ms", "95th percentile of those times, within 3 %.";
-    real one_way_delay_p99_ms, "ms", "99th percentile of those times, within 3 %.";
-    real throughput_mean_bps, "bit/s",
-        "Mean of what arrived at the receiver over bins of 1 s of the window, of those that lie \
-         within the flow's life. No value without such a bin.";
-    real throughput_p5_bps, "bit/s", "5th percentile over those bins.";
-    real throughput_p50_bps, "bit/s", "Median over those bins.";
-    real throughput_p95_bps, "bit/s", "95th percentile over those bins.";
+        "Mean one-way delay of its data packets; this and its percentiles are null in runs of \
+         more than 50 flows.";
+    real one_way_delay_p50_ms, "ms", "Median one-way delay, within 3 %.";
+    real one_way_delay_p95_ms, "ms", "95th percentile of the one-way delay, within 3 %.";
+    real one_way_delay_p99_ms, "ms", "99th percentile of the one-way delay, within 3 %.";
+    real throughput_mean_bps, "bit/s", "Mean over bins of 1 s of payload that arrived.";
+    real throughput_p5_bps, "bit/s", "5th percentile over these bins.";
+    real throughput_p50_bps, "bit/s", "Median over these bins.";
+    real throughput_p95_bps, "bit/s", "95th percentile over these bins.";
     count data_packets, "", "Packets with payload sent, retransmissions included.";
     count retransmits, "", "Retransmitted packets with payload.";
-    count lost_packets, "",
-        "Packets that the sender of a flow declared lost, rightly or not: drops say what the \
-         network lost.";
+    count lost_packets, "", "Packets that the sender declared lost.";
     count timeouts, "", "Retransmission timeouts.";
-    count ce_received, "", "Packets that came to the receiver with CE; none without ECN.";
-    count ecn_responses, "", "Reductions of the sender's window because of an ECN echo.";
+    count ce_received, "", "Packets that reached the receiver with CE.";
+    count ecn_responses, "", "Window reductions in response to ECE.";
     real held_by_receive_window, "",
-        "Share of the flow's life, from its handshake to completion or the end of the run, in \
-         which the receive window alone held back new data: the congestion window had room. No \
-         value without a handshake.";
-    real held_by_send_buffer, "",
-        "The same share for the send buffer. Where both are full, both count.";
+        "Share of the flow's life in which the receive window alone held back data, 0 to 1.";
+    real held_by_send_buffer, "", "The same for the send buffer.";
     word end, "",
-        "Why the sender's end ended: \"finished\", \"reset\", \"timed_out\"; \"running\" if it did \
-         not; \"unopened\" if it never began, and \"skipped\" if it follows another and was not \
-         to start any more (\"stop\"), or is a spare one that did not.";
+        "\"finished\", \"reset\", \"timed_out\", \"running\", \"unopened\" or \"skipped\".";
 }
 
 impl FlowResult {
