@@ -3,12 +3,12 @@
 use super::key::when;
 use super::words::{TYPES, joined};
 use forebay_lab::report::{METRICS, MetricDoc, RESULTS};
-use forebay_lab::scenario::{Key, KeyTable, Keys, keys};
+use forebay_lab::scenario::{Key, KeyTable, Keys, Registry, keys};
 use std::fmt::Write;
 
 /// `docs/reference/keys.md`.
-pub fn of_keys() -> String {
-    let keys = keys();
+pub fn of_keys(registry: &Registry) -> String {
+    let keys = keys(registry);
     let mut text = String::from(
         "# Scenario keys\n\n\
          Every key of a scenario file. `forebay explain KEY` shows one with an example;\n\

@@ -18,7 +18,7 @@ use forebay_net::{LossModel, NetSpec, SpecError};
 use forebay_reference::{Known, Reference, Wanted, fluid_reference};
 use forebay_report::MOST_FLOWS_BY_PORT;
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
-use forebay_scenario::{LinkNames, Scenario, count_per_flow};
+use forebay_scenario::{LinkNames, Registry, Scenario, count_per_flow};
 use forebay_sim::{Options, Simulation, Unbalanced};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -166,7 +166,7 @@ pub fn run_one(
         cost: Cost::default(),
         run: (protocol, seed),
     };
-    let reference = reference(drive.spec, seed, (&bounds, options))?;
+    let reference = reference(&scenario.registry, drive.spec, seed, (&bounds, options))?;
     let mark = drive.run()?;
     let mut cost = drive.cost;
     cost.add_other_threads(&simulation);
@@ -188,6 +188,7 @@ pub fn run_one(
 
 /// The reference, worked out before the run so that waiting for it looks like waiting for the run.
 fn reference(
+    registry: &Registry,
     spec: &NetSpec,
     seed: u64,
     (bounds, options): (&Bounds, &RunOptions<'_>),
@@ -204,7 +205,7 @@ fn reference(
         !options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed))
     };
     let Bounds { from, until, clock, .. } = *bounds;
-    let wanted = Wanted { spec, seed, from, until, clock };
+    let wanted = Wanted { registry, spec, seed, from, until, clock };
     let mut work = || {
         let mut cost = Cost::default();
         let (worked, _) = cost.charge(|| fluid_reference(&wanted, &mut look));

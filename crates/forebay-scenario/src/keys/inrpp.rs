@@ -15,7 +15,7 @@ use crate::format::units::{Number, Room};
 use crate::keys::file::File;
 use crate::keys::port_tables::{self, Replaces};
 use crate::registry::protocol::{Bundle, ReferenceMode};
-use crate::registry::{Chosen, Line, Made, Params, RouterTraits, Routers, line, lines};
+use crate::registry::{Chosen, Line, Made, Params, RouterTraits, Routers};
 use crate::resolve::topology::Topology;
 pub(crate) use caches::check;
 use caches::{CacheRule, GivenCache, cache, check_routers, fit, sizes};
@@ -170,10 +170,11 @@ const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
 pub(crate) fn resolve(file: &File, topology: &mut Topology, faults: &mut Faults) -> InrppNetwork {
     let Some(At { value: table, .. }) = &file.inrpp else { return InrppNetwork::default() };
     if let Some(names) = &table.routers {
+        let registry = Arc::clone(&topology.registry);
         let named = named(&names.value, topology, faults);
         let of = |line| Arc::new(chosen(line));
-        let inrpp = line::<Routers>(NAME).map(of).expect("it is in the table");
-        let plain = file.router.is_none().then(|| of(lines::<Routers>()[0]));
+        let inrpp = registry.line::<Routers>(NAME).map(of).expect("it is in the table");
+        let plain = file.router.is_none().then(|| of(&registry.lines::<Routers>()[0]));
         for (id, node) in (0..).map(NodeId).zip(&mut topology.nodes) {
             if !node.is_host && node.router.is_none() {
                 let listed = named.contains(&id);
@@ -186,8 +187,8 @@ pub(crate) fn resolve(file: &File, topology: &mut Topology, faults: &mut Faults)
     InrppNetwork { settings: settings(table, faults), margin_rule }
 }
 
-fn chosen(line: &'static Line<Routers>) -> Chosen<Routers> {
-    Chosen::of(line, line.defaults(), toml::Table::new())
+fn chosen(line: &Arc<Line<Routers>>) -> Chosen<Routers> {
+    Chosen::of(line.clone(), line.defaults(), toml::Table::new())
 }
 
 fn settings(table: &InrppTable, faults: &mut Faults) -> Settings {
@@ -325,7 +326,7 @@ fn all_keys(network: &InrppNetwork) -> InrppTable {
 
 impl Scenario {
     /// Routers that run INRPP in a run under `protocol`.
-    pub fn inrpp_routers(&self, protocol: &'static str) -> BTreeSet<NodeId> {
+    pub fn inrpp_routers(&self, protocol: &str) -> BTreeSet<NodeId> {
         self.routers_of(NAME, protocol).into_iter().collect()
     }
 

@@ -17,7 +17,7 @@ use crate::keys::port_tables::{self, PortTable};
 use crate::keys::rcp::RcpTable;
 use crate::model::protocols::Names;
 use crate::plan::{mtu_check, network, outline, samples};
-use crate::registry::named;
+use crate::registry::{Registry, named};
 use crate::resolve::{
     attacks, buffers, events, expect, flows, protocols, queues, schedules, tcp, tcp_of, topology,
 };
@@ -25,6 +25,7 @@ use forebay_base::{IpVersion, Span, Time};
 use forebay_net::EventSpec;
 use scenario_text::ScenarioText;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 /// What goes with the text of a scenario.
 #[derive(Clone, Debug, Default)]
@@ -34,6 +35,8 @@ pub struct LoadOptions {
     /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one
     /// for a built-in scenario and for one that is read from standard input.
     pub base: Option<PathBuf>,
+    /// What its names stand for.
+    pub registry: Arc<Registry>,
 }
 
 impl Scenario {
@@ -46,7 +49,7 @@ impl Scenario {
     pub fn parse(text: &str, file: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
         let mut sources = Sources::default();
         let base = options.base.clone().unwrap_or_default();
-        let scenario = read(text, file, &options.set, &base, &mut sources);
+        let scenario = read(text, file, options, &base, &mut sources);
         scenario.map_err(|faults| faults.resolve(&sources))
     }
 }
@@ -65,7 +68,7 @@ struct Readable {
 fn read_file(
     text: &str,
     name: &str,
-    set: &[String],
+    options: &LoadOptions,
     sources: &mut Sources,
 ) -> Result<Readable, Faults> {
     let (mut faults, mut lost) = (Faults::default(), Lost::default());
@@ -73,7 +76,7 @@ fn read_file(
     let Some(mut document) = faults.keep(item::parse_document(sources, source)) else {
         return Err(faults);
     };
-    for assignment in set {
+    for assignment in &options.set {
         faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE));
     }
     let mut known = Vec::new();
@@ -83,7 +86,7 @@ fn read_file(
     // that another.
     for _ in 0..MOST_CUTS {
         let mut wrong = Faults::default();
-        named::check(&document, &mut wrong);
+        named::check(&options.registry, &document, &mut wrong);
         let file = wrong.keep(File::read(&document, ""));
         if let Some(file) = file.filter(|_| wrong.is_empty()) {
             if wrong.keep(outline::check(&file)).is_some() {
@@ -103,31 +106,33 @@ const MOST_CUTS: usize = 10;
 fn read(
     text: &str,
     name: &str,
-    set: &[String],
+    options: &LoadOptions,
     base: &Path,
     sources: &mut Sources,
 ) -> Result<Scenario, Faults> {
-    let Readable { file, mut faults, lost, .. } = read_file(text, name, set, sources)?;
-    let mut topology = topology::expand(&file, (sources, base), lost, &mut faults);
+    let Readable { file, mut faults, lost, .. } = read_file(text, name, options, sources)?;
+    let registry = &options.registry;
+    let mut topology = topology::expand(registry, &file, (sources, base), lost, &mut faults);
     let inrpp = inrpp::resolve(&file, &mut topology, &mut faults);
     let topology = topology;
     let no_keys = file::Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
-    let names = Names::of(&file);
+    let names = Names::of(registry, &file);
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, (&topology, &names), mss_bytes, (sources, base), &mut faults);
     let events = all_events((&file, &topology), (sources, base), &mut faults);
     let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
-    let specs = protocols::specs(&file, &mut faults);
+    let specs = protocols::specs(registry, &file, &mut faults);
     let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
     if !faults.touch("sample_s") {
         faults.keep(samples::check(&file, (sample, until), &flows, &topology.links));
     }
     let mut scenario = Scenario {
+        registry: Arc::clone(registry),
         description: faults.or(description(&file), String::new()),
         protocols,
         until,
@@ -138,7 +143,7 @@ fn read(
         ip_version: file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value),
         tcp,
         tcp_of: Vec::new(),
-        router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
+        router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve(registry))),
         inrpp,
         rcp: faults.or(port_tables::resolve(file.rcp.as_ref()), RcpTable::DEFAULT),
         kickass: faults.or(port_tables::resolve(file.kickass.as_ref()), KickAssTable::DEFAULT),

@@ -5,12 +5,11 @@ use crate::format::fault::Fault;
 use crate::format::fields::At;
 use crate::format::fields::shown;
 use crate::format::item::whole;
+use crate::format::names::Name;
 use crate::keys::file::{EventEntry, File};
 use crate::plan::mtu_check;
 use crate::registry::protocol::Bundle;
-use crate::registry::{
-    Carries, Chosen, Kind, Line, RouterTraits, Routers, SchemeTraits, Schemes, line,
-};
+use crate::registry::{Carries, Chosen, Kind, Line, RouterTraits, Routers, SchemeTraits, Schemes};
 use crate::resolve::topology::Topology;
 use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::{IpVersion, NodeId, Rate, Time};
@@ -22,7 +21,7 @@ use std::sync::Arc;
 /// Routers and ports of a run.
 pub(crate) struct Network {
     /// Nodes that are hosts are not there.
-    routers: BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>,
+    routers: BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>,
     /// Schemes that the scenario gives its links, by the address of what it says.
     schemes: BTreeMap<usize, SchemeSpec>,
     /// The scheme of the other ports of routers.
@@ -75,11 +74,11 @@ fn address<T>(of: &Arc<T>) -> usize {
 type OfKind = (RouterTraits, Vec<(NodeId, ForwardingSpec)>);
 
 /// What a protocol needs.
-type Need = (&'static str, Bundle);
+type Need<'a> = (&'a str, Bundle);
 
 impl Scenario {
     /// Routers and ports under one protocol, and under those that flows name.
-    pub(crate) fn network(&self, protocol: &'static str) -> Result<Network, Problem> {
+    pub(crate) fn network(&self, protocol: &str) -> Result<Network, Problem> {
         let network = self.network_of(protocol)?;
         match self.unfit(&network) {
             Some(unfit) => Err(unfit.named(self)),
@@ -87,9 +86,10 @@ impl Scenario {
         }
     }
     /// The same, whether its ports can do their work or not.
-    fn network_of(&self, protocol: &'static str) -> Result<Network, Problem> {
+    fn network_of(&self, protocol: &str) -> Result<Network, Problem> {
         let names = self.protocols_under(protocol);
-        let needs: Vec<Need> = names.into_iter().map(|name| (name, self.bundle(name))).collect();
+        let needs: Vec<Need<'_>> =
+            names.into_iter().map(|name| (name, self.bundle(name))).collect();
         let routers = self.routers(&needs)?;
         let wires = || self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let mut schemes = BTreeMap::new();
@@ -113,30 +113,30 @@ impl Scenario {
     /// run.
     fn routers(
         &self,
-        needs: &[Need],
-    ) -> Result<BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>, Problem> {
+        needs: &[Need<'_>],
+    ) -> Result<BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>, Problem> {
         let open = |node: &&crate::Node| !node.is_host && node.router.is_none();
         let common = match (&self.router, self.nodes.iter().find(open)) {
             (Some(router), _) => Some(Chosen::clone(router)),
             (None, None) => None,
             (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router)?,
         };
-        let plain = crate::registry::lines::<Routers>()[0];
+        let plain = Arc::clone(&self.registry.lines::<Routers>()[0]);
         let common = match common {
-            Some(router) => (router.line, self.machine(&router)?),
-            None => (plain, ForwardingSpec::PlainIp),
+            Some(router) => (router.line.clone(), self.machine(&router)?),
+            None => (plain.clone(), ForwardingSpec::PlainIp),
         };
         let mut routers = BTreeMap::new();
         for (id, node) in (0..).map(NodeId).zip(&self.nodes).filter(|(_, node)| !node.is_host) {
             let router = match &node.router {
-                Some(router) => (router.line, self.machine(router)?),
+                Some(router) => (router.line.clone(), self.machine(router)?),
                 None => common.clone(),
             };
             routers.insert(id, router);
         }
-        let mut checks: BTreeMap<&str, OfKind> = BTreeMap::new();
+        let mut checks: BTreeMap<Name, OfKind> = BTreeMap::new();
         for (&id, (line, spec)) in routers.iter().filter(|(_, (line, _))| line.name != plain.name) {
-            let of_kind = checks.entry(line.name).or_insert((line.traits, Vec::new()));
+            let of_kind = checks.entry(line.name.clone()).or_insert((line.traits, Vec::new()));
             of_kind.1.push((id, spec.clone()));
         }
         for (traits, of_kind) in checks.values_mut() {
@@ -159,7 +159,7 @@ impl Scenario {
     /// The one thing of a kind that all protocols which need one agree on.
     fn needed<K: Kind>(
         &self,
-        needs: &[Need],
+        needs: &[Need<'_>],
         of: impl Fn(&Bundle) -> Option<&'static str>,
     ) -> Result<Option<Chosen<K>>, Problem> {
         let mut wanted = needs.iter().filter_map(|(by, bundle)| Some((*by, of(bundle)?)));
@@ -171,18 +171,18 @@ impl Scenario {
                 word = K::WORD
             )));
         }
-        let Some(line) = line::<K>(name) else {
+        let Some(line) = self.registry.line::<K>(name) else {
             let word = K::WORD;
             let text = format!("`{by}` needs the {word} `{name}`, but there is no such {word}");
             return Err(Problem::Conflict(text));
         };
-        Ok(Some(Chosen::of(line, line.defaults(), toml::Table::new())))
+        Ok(Some(Chosen::of(line.clone(), line.defaults(), toml::Table::new())))
     }
 
     /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
     /// any of them needs.
-    pub(crate) fn routers_of(&self, kind: &str, protocol: &'static str) -> Vec<NodeId> {
-        let needs = |name: &'static str| self.bundle(name).router == Some(kind);
+    pub(crate) fn routers_of(&self, kind: &str, protocol: &str) -> Vec<NodeId> {
+        let needs = |name: &str| self.bundle(name).router == Some(kind);
         let common = match &self.router {
             Some(router) => router.name() == kind,
             None => self.protocols_under(protocol).into_iter().any(needs),
@@ -326,7 +326,7 @@ impl Scenario {
     /// Notes on protocols whose packets are all too short for what their ports do.
     pub(crate) fn short_packet_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        for &protocol in &self.protocols {
+        for protocol in &self.protocols {
             let names = self.protocols_under(protocol).into_iter();
             let mut names = names.filter(|name| self.bundle(name).port.is_some()).peekable();
             if names.peek().is_none() {

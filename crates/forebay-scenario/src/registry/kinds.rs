@@ -1,6 +1,6 @@
 //! The four kinds, and the lines of their tables.
 
-use super::{Kind, Line, Made, Make, Over};
+use super::{Kind, Line, Lines, Made, Make, Over, Registry};
 use crate::keys::inrpp;
 use crate::keys::kickass;
 pub use crate::keys::kinds::{Controllers, Disciplines, Routers, Schemes, Word};
@@ -15,7 +15,7 @@ use forebay_queue::{
 };
 use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
 use serde_json::{Value as Json, json};
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::Arc;
 
 /// What makes both ends of a path.
 #[derive(Clone)]
@@ -63,30 +63,42 @@ pub struct RouterTraits {
     pub(crate) check: Option<Check>,
 }
 
-type Fit = fn(&Scenario, &'static str, &mut [(NodeId, ForwardingSpec)]);
+type Fit = fn(&Scenario, &str, &mut [(NodeId, ForwardingSpec)]);
 type Check = fn(&Scenario, &[(NodeId, ForwardingSpec)]) -> Result<(), Problem>;
 
-/// A list that is made of its table when it is looked at first.
-type List<K> = RwLock<Vec<&'static Line<K>>>;
-
-fn list_of<K: Kind>(
-    list: &'static OnceLock<List<K>>,
-    table: impl FnOnce() -> Vec<Line<K>>,
-) -> &'static List<K> {
-    list.get_or_init(|| {
-        // For as long as the process lives.
-        let lines = table().into_iter().map(|line| &*Box::leak(Box::new(line)));
-        RwLock::new(lines.collect())
-    })
+/// The lines of this build.
+pub(super) fn tables() -> Registry {
+    let schemas = schemars::schema_for!(DisciplineSpec).to_value();
+    let none = Line {
+        name: "none".into(),
+        title: "No scheme".to_string(),
+        reference: String::new(),
+        summary: "Ports queue, and do nothing else, whatever protocols run.".to_string(),
+        about: Vec::new(),
+        schema: no_parameters(),
+        traits: SchemeTraits::NONE,
+        make: fixed(SchemeSpec::None),
+        over: None,
+    };
+    let disciplines = DISCIPLINES.iter().map(|entry| discipline(entry, &schemas));
+    let schemes = [none].into_iter().chain(SCHEMES.iter().map(scheme));
+    Registry {
+        controllers: Vec::new(),
+        disciplines: disciplines.map(Arc::new).collect(),
+        schemes: schemes.map(Arc::new).collect(),
+        routers: ROUTERS.iter().map(router).map(Arc::new).collect(),
+    }
 }
 
 impl Kind for Controllers {
     type Machine = ControllerMachine;
     type Traits = Bundle;
 
-    fn list() -> &'static List<Controllers> {
-        static LIST: OnceLock<List<Controllers>> = OnceLock::new();
-        list_of(&LIST, Vec::new)
+    fn lines(of: &Registry) -> &Lines<Controllers> {
+        &of.controllers
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Controllers> {
+        &mut of.controllers
     }
     fn is_taken(name: &str) -> bool {
         forebay_cc::TABLE.iter().any(|entry| entry.name == name)
@@ -97,12 +109,11 @@ impl Kind for Disciplines {
     type Machine = MakeDiscipline;
     type Traits = ();
 
-    fn list() -> &'static List<Disciplines> {
-        static LIST: OnceLock<List<Disciplines>> = OnceLock::new();
-        list_of(&LIST, || {
-            let schemas = schemars::schema_for!(DisciplineSpec).to_value();
-            DISCIPLINES.iter().map(|entry| discipline(entry, &schemas)).collect()
-        })
+    fn lines(of: &Registry) -> &Lines<Disciplines> {
+        &of.disciplines
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Disciplines> {
+        &mut of.disciplines
     }
 }
 
@@ -110,22 +121,11 @@ impl Kind for Schemes {
     type Machine = SchemeSpec;
     type Traits = SchemeTraits;
 
-    fn list() -> &'static List<Schemes> {
-        static LIST: OnceLock<List<Schemes>> = OnceLock::new();
-        list_of(&LIST, || {
-            let none = Line {
-                name: "none",
-                title: "No scheme",
-                reference: "",
-                summary: "Ports queue, and do nothing else, whatever protocols run.",
-                about: Vec::new(),
-                schema: no_parameters(),
-                traits: SchemeTraits::NONE,
-                make: fixed(SchemeSpec::None),
-                over: None,
-            };
-            [none].into_iter().chain(SCHEMES.iter().map(scheme)).collect()
-        })
+    fn lines(of: &Registry) -> &Lines<Schemes> {
+        &of.schemes
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Schemes> {
+        &mut of.schemes
     }
 }
 
@@ -133,9 +133,11 @@ impl Kind for Routers {
     type Machine = ForwardingSpec;
     type Traits = RouterTraits;
 
-    fn list() -> &'static List<Routers> {
-        static LIST: OnceLock<List<Routers>> = OnceLock::new();
-        list_of(&LIST, || ROUTERS.iter().map(router).collect())
+    fn lines(of: &Registry) -> &Lines<Routers> {
+        &of.routers
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Routers> {
+        &mut of.routers
     }
 }
 
@@ -163,18 +165,34 @@ fn scheme(entry: &SchemeEntry) -> Line<Schemes> {
     let params = SCHEME_PARAMS.iter().find(|params| params.name == entry.name);
     let fixed = || (no_parameters(), fixed((entry.spec)()), None, SchemeTraits::NONE);
     let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
-    let SchemeEntry { name, title, reference, summary, .. } = *entry;
-    let about = entry.about().collect();
-    Line { name, title, reference, summary, about, schema, traits, make, over }
+    Line {
+        name: entry.name.into(),
+        title: entry.title.to_string(),
+        reference: entry.reference.to_string(),
+        summary: entry.summary.to_string(),
+        about: entry.about().map(str::to_string).collect(),
+        schema,
+        traits,
+        make,
+        over,
+    }
 }
 
 fn router(entry: &RouterEntry) -> Line<Routers> {
     let params = ROUTER_PARAMS.iter().find(|params| params.name == entry.name);
     let fixed = || (no_parameters(), fixed((entry.spec)()), None, RouterTraits::default());
     let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
-    let RouterEntry { name, title, reference, summary, .. } = *entry;
-    let about = entry.about().collect();
-    Line { name, title, reference, summary, about, schema, traits, make, over }
+    Line {
+        name: entry.name.into(),
+        title: entry.title.to_string(),
+        reference: entry.reference.to_string(),
+        summary: entry.summary.to_string(),
+        about: entry.about().map(str::to_string).collect(),
+        schema,
+        traits,
+        make,
+        over,
+    }
 }
 
 fn no_parameters() -> Json {
@@ -193,13 +211,13 @@ where
 }
 
 fn discipline(entry: &DisciplineEntry, schemas: &Json) -> Line<Disciplines> {
-    let DisciplineEntry { name, title, reference, summary, .. } = *entry;
+    let name = entry.name;
     Line {
-        name,
-        title,
-        reference,
-        summary,
-        about: entry.about().collect(),
+        name: name.into(),
+        title: entry.title.to_string(),
+        reference: entry.reference.to_string(),
+        summary: entry.summary.to_string(),
+        about: entry.about().map(str::to_string).collect(),
         schema: parameters(schemas, name),
         traits: (),
         make: Box::new(move |given| {

@@ -2,8 +2,8 @@
 
 use crate::format::error::Problem;
 use crate::format::fault::Fault;
-use crate::format::fields::shown;
 use crate::format::fields::At;
+use crate::format::fields::shown;
 use crate::format::traces::{self, TraceFileError};
 use crate::format::units::Number;
 use crate::keys::channels::{

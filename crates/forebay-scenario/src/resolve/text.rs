@@ -139,7 +139,7 @@ fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
     let of = spec.algorithm.name();
     ProtocolTable {
         name: At::new(spec.name.to_string()),
-        of: (of != spec.name).then(|| At::new(of.to_string())),
+        of: (spec.name != of).then(|| At::new(of.to_string())),
         title: spec.title.clone().map(At::new),
         params: given(&spec.algorithm.params()),
     }
@@ -217,8 +217,8 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
             None => Law::Constant(flow.start.since(Time::ZERO)),
             Some(law) => law,
         })),
-        protocol: flow.protocol.map(|name| At::new(name.to_string())),
-        class: flow.class.map(|name| At::new(name.to_string())),
+        protocol: flow.protocol.as_ref().map(|name| At::new(name.to_string())),
+        class: flow.class.as_ref().map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
     };
     let size = (flow.bytes, flow.size_law.as_ref());
