@@ -20,6 +20,7 @@ mod rng;
 mod seq;
 mod table;
 mod time;
+pub mod units;
 
 pub use arena::{Arena, Cold, Handle, Piece};
 pub use digest::{Digest, mix64};
@@ -41,7 +42,7 @@ pub use rate::{Rate, Serializer};
 pub use ring::PacketRing;
 pub use rng::{Rng, Stream, normal};
 pub use seq::{narrow, seq_lt, widen};
-pub use table::{ParamError, head_comment};
+pub use table::{ParamError, Params, head_comment, require};
 pub use time::{Span, Time};
 
 /// The examples of README.md, as tests.

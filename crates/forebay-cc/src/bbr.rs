@@ -62,8 +62,8 @@ use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, Observed, Recovered,
     RecoveryOwner, RttView, Sent, Tag, Timeout,
 };
-use crate::require::require;
 use alloc::boxed::Box;
+use forebay_base::require;
 use forebay_base::{OptionList, Rate, Rng, Span, Time};
 use loss::{Recovery, Signals, Undo};
 use model::{Aggregation, Model};

@@ -40,8 +40,8 @@ use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, Observed, RateSample,
     Recovered, RecoveryOwner, RttView, Sent, Tag, Timeout,
 };
-use crate::require::require;
 use alloc::boxed::Box;
+use forebay_base::require;
 use forebay_base::{OptionList, Rate, Rng, Span, Time};
 use policer::Policer;
 use serde::{Deserialize, Serialize};

@@ -44,8 +44,8 @@ use crate::controller::{
     Sent, Tag, Timeout,
 };
 use crate::extreme::{End, Extreme};
-use crate::require::require;
 use alloc::boxed::Box;
+use forebay_base::require;
 use forebay_base::{OptionList, Rate, Span, Time};
 use serde::{Deserialize, Serialize};
 

@@ -33,9 +33,9 @@ use crate::controller::{
 };
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::idle_restart::IdleRestart;
-use crate::require::require;
 use crate::ticks::Ticks;
 use alloc::boxed::Box;
+use forebay_base::require;
 use forebay_base::{Span, Time};
 use serde::{Deserialize, Serialize};
 

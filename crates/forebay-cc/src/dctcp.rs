@@ -29,9 +29,9 @@ use crate::controller::{
     Sent, Tag, Timeout,
 };
 use crate::newreno::{self, NewReno};
-use crate::require::require;
 use alloc::boxed::Box;
 use forebay_base::Time;
+use forebay_base::require;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of DCTCP.

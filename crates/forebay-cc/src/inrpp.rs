@@ -67,8 +67,8 @@ use crate::controller::{
 };
 use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
-use crate::require::require;
 use alloc::boxed::Box;
+use forebay_base::require;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
 use forebay_signal::inrpp::{
     Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce, Notice, Returned,

@@ -23,8 +23,8 @@
 use crate::ParamError;
 use crate::controller::{Ack, Congestion, Controller, Init, Limits, Observed, Recovered, Timeout};
 use crate::extreme::{End, Extreme};
-use crate::require::require;
 use alloc::boxed::Box;
+use forebay_base::require;
 use forebay_base::{Span, Time};
 use serde::{Deserialize, Serialize};
 

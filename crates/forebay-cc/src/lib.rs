@@ -18,7 +18,6 @@ mod controller;
 mod extreme;
 mod feedback;
 mod idle_restart;
-mod require;
 #[cfg(test)]
 mod testbed;
 mod ticks;
@@ -45,7 +44,7 @@ pub use controller::{
     Sibling, Stamp, StampedIp, Tag, Timeout,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView, TcpHead};
-pub use forebay_base::ParamError;
+pub use forebay_base::{ParamError, require};
 pub use table::{AnyController, AnyFeedback, Entry, Spec, TABLE};
 
 /// The examples of README.md, as tests.

@@ -27,8 +27,8 @@ use crate::controller::{
     Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, Tag, Timeout,
 };
 use crate::idle_restart::IdleRestart;
-use crate::require::require;
 use forebay_base::Time;
+use forebay_base::require;
 use serde::{Deserialize, Serialize};
 
 /// Parameters of NewReno.

@@ -48,9 +48,9 @@ use crate::controller::{
     Ack, Congestion, Controller, Delivered, Init, Limits, Loss, Observed, RecoveryOwner, RttView,
     Sent, Tag, Timeout,
 };
-use crate::require::require;
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
+use forebay_base::require;
 use forebay_base::{OptionList, Rate, Rng, Span, Time};
 use serde::{Deserialize, Serialize};
 

@@ -35,8 +35,8 @@ use crate::controller::{
     Timeout,
 };
 use crate::idle_restart::IdleRestart;
-use crate::require::require;
 use alloc::boxed::Box;
+use forebay_base::require;
 use forebay_base::{Span, Time};
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,8 @@
 //! AIMD from outside: `cargo run --release --example aimd -- run dumbbell --protocol aimd,cubic`
 use forebay_base::Time;
-use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Observed, ParamError, Timeout};
+use forebay_cc::{
+    Ack, Congestion, Controller, Init, Limits, Observed, ParamError, Timeout, require,
+};
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
 
@@ -17,8 +19,7 @@ impl Default for Params {
 }
 
 fn check(params: &Params) -> Result<(), ParamError> {
-    let error = ParamError { param: "keep", allowed: "above 0, below 1" };
-    (params.keep > 0.0 && params.keep < 1.0).then_some(()).ok_or(error)
+    require(params.keep > 0.0 && params.keep < 1.0, "keep", "above 0, below 1")
 }
 struct Aimd {
     cwnd: f64,

@@ -4,7 +4,9 @@
 use forebay_base::{DropReason, Packet, Span, Time};
 use forebay_lab::scenario::{LoadOptions, RegisterError, Registration, Registry, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
-use forebay_queue::{Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit};
+use forebay_queue::{
+    Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit, require,
+};
 use serde::{Deserialize, Serialize};
 
 /// Each `every_ms`, while more than `above_packets` wait, the next packet that leaves is marked, or
@@ -25,8 +27,7 @@ impl Default for Toy {
 }
 
 fn check(params: &Toy) -> Result<(), ParamError> {
-    let error = ParamError { param: "every_ms", allowed: "above 0" };
-    if params.every_ms > 0 { Ok(()) } else { Err(error) }
+    require(params.every_ms > 0, "every_ms", "above 0")
 }
 
 fn build(params: &Toy, init: PortInit) -> Queue {

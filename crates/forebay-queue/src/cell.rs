@@ -26,7 +26,7 @@ use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::{Addr, DropReason, Packet, ParamError, Span, Time};
+use forebay_base::{Addr, DropReason, Packet, ParamError, Span, Time, require};
 use serde::{Deserialize, Serialize};
 
 /// Queues of one cell. Users beyond share the last one.
@@ -79,8 +79,8 @@ impl Default for Params {
 impl Params {
     /// Errors if a parameter is outside its range.
     pub fn check(&self) -> Result<(), ParamError> {
-        let error = ParamError { param: "average_ms", allowed: "1 to 1000000" };
-        if (1.0..=1_000_000.0).contains(&self.average_ms) { Ok(()) } else { Err(error) }
+        let average = (1.0..=1_000_000.0).contains(&self.average_ms);
+        require(average, "average_ms", "1 to 1000000")
     }
 }
 

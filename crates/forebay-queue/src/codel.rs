@@ -29,7 +29,7 @@ use crate::discipline::{Discipline, Overflow};
 use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
-use forebay_base::{DropReason, Packet, ParamError, Span, Time};
+use forebay_base::{DropReason, Packet, ParamError, Span, Time, require};
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
@@ -72,18 +72,12 @@ pub(crate) fn check_times(
     interval_ms: f64,
     ce_threshold_ms: f64,
 ) -> Result<(), ParamError> {
-    if !(0.0..=10_000.0).contains(&ce_threshold_ms) {
-        let allowed = "0 to 10000; 0: no threshold";
-        return Err(ParamError { param: "ce_threshold_ms", allowed });
-    }
-    if !(target_ms > 0.0 && target_ms <= 10_000.0) {
-        return Err(ParamError { param: "target_ms", allowed: "above 0, at most 10000" });
-    }
-    if !(interval_ms > target_ms && interval_ms <= 60_000.0) {
-        let allowed = "above target_ms, at most 60000";
-        return Err(ParamError { param: "interval_ms", allowed });
-    }
-    Ok(())
+    let ce_threshold = (0.0..=10_000.0).contains(&ce_threshold_ms);
+    require(ce_threshold, "ce_threshold_ms", "0 to 10000; 0: no threshold")?;
+    let target = target_ms > 0.0 && target_ms <= 10_000.0;
+    require(target, "target_ms", "above 0, at most 10000")?;
+    let interval = interval_ms > target_ms && interval_ms <= 60_000.0;
+    require(interval, "interval_ms", "above target_ms, at most 60000")
 }
 
 /// What the control law is given.

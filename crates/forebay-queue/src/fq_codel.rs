@@ -31,7 +31,7 @@ use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::{DropReason, Packet, ParamError, Time};
+use forebay_base::{DropReason, Packet, ParamError, Time, require};
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
@@ -82,19 +82,11 @@ impl Default for Params {
 impl Params {
     /// Errors if a parameter is outside its range.
     pub fn check(&self) -> Result<(), ParamError> {
-        let error = |param, allowed| Err(ParamError { param, allowed });
-        if !(1..=1 << 16).contains(&self.flows) {
-            return error("flows", "1 to 65536");
-        }
-        if self.quantum_bytes != 0 && !(64..=1_000_000).contains(&self.quantum_bytes) {
-            return error("quantum_bytes", "64 to 1000000; 0: the MTU of the link");
-        }
-        if self.memory_bytes < 1500 {
-            return error("memory_bytes", "1500 or more");
-        }
-        if !(1..=10_000).contains(&self.drop_batch) {
-            return error("drop_batch", "1 to 10000");
-        }
+        require((1..=1 << 16).contains(&self.flows), "flows", "1 to 65536")?;
+        let quantum = self.quantum_bytes == 0 || (64..=1_000_000).contains(&self.quantum_bytes);
+        require(quantum, "quantum_bytes", "64 to 1000000; 0: the MTU of the link")?;
+        require(self.memory_bytes >= 1500, "memory_bytes", "1500 or more")?;
+        require((1..=10_000).contains(&self.drop_batch), "drop_batch", "1 to 10000")?;
         check_times(self.target_ms, self.interval_ms, self.ce_threshold_ms)
     }
 }

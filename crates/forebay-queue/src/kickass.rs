@@ -60,18 +60,18 @@ mod rtt;
 
 pub use cut::Ipv6;
 pub use fallback::Fallback;
-pub use params::{KickAssPortParams, Rounding};
+pub use params::{KickAssPortParams, Pair, Preset, Rounding};
 pub use rtt::RttAverage;
 
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
-use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
+use crate::scheme::{Backlog, Behind, Carries, PortScheme, SchemeParams};
 use alloc::boxed::Box;
 use cut::Cuttable;
 use fallback::{Filling, Look, Mode};
 use flows::Recent;
-use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Rate, Rng, Span, Time};
+use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Params, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
 
@@ -84,11 +84,30 @@ pub const MODE_METRIC: &str = "kickass_mode";
 /// Packets made by cutting since the start.
 pub const PIECES_METRIC: &str = "kickass_pieces";
 
+/// Codes say rates from 120 kbit/s to 9.8 Gbit/s, the last one "or more".
+const LEAST_RATE: Rate = Rate::clamped(120_000);
+const MOST_RATE: Rate = Rate::mbps(10_000);
+/// With IPv6 a packet of 1500 bytes has no room for those above 8.1 Gbit/s.
+const MOST_RATE_V6: Rate = Rate::mbps(8100);
+
 impl SchemeParams for KickAssPortParams {
     type Port = Box<KickAssPort>;
 
     fn build(&self, init: PortInit) -> Box<KickAssPort> {
         Box::new(KickAssPort::new(*self, init))
+    }
+    fn carries(&self, version: IpVersion) -> Option<Carries> {
+        let most_rate = match (version, self.ipv6) {
+            (IpVersion::V4, _) | (_, Ipv6::Pass) => MOST_RATE,
+            _ => MOST_RATE_V6,
+        };
+        Some(Carries {
+            least_rate: LEAST_RATE,
+            most_rate,
+            packet_bytes: self.least_bytes,
+            key: "least_bytes",
+            why: "no shorter packet is cut",
+        })
     }
 }
 
@@ -154,8 +173,8 @@ impl KickAssPort {
         let full_bytes = u64::from(params.least_bytes);
         let link_bytes = full_bytes + u64::from(IPV4_HEADER_BYTES) + 2 * u64::from(overhead_bytes);
         let mut port = KickAssPort {
-            control: RateControl::new(rate, overhead_bytes, params.control, &mut rng),
-            rtt: RoundTrip::new(params.rtt_average, params.control.initial_rtt),
+            control: RateControl::new(rate, overhead_bytes, params.control(), &mut rng),
+            rtt: RoundTrip::new(params.rtt_average, params.initial_rtt),
             mode: Mode::new(params.fallback),
             coded: None,
             ip_share: full_bytes as f64 / link_bytes as f64,
@@ -220,7 +239,7 @@ impl KickAssPort {
         }
         self.control.catch_up(now, queue.bytes);
         if self.mode.waits() {
-            let first_bps = self.params.control.initial_share * self.control.target_bps();
+            let first_bps = self.params.initial_share * self.control.target_bps();
             self.control.set_rate(first_bps);
         }
         let starved = Coded::of(self.code_bps(self.control.rate_bps)).is_none();

@@ -28,7 +28,7 @@ use crate::discipline::{Discipline, Overflow};
 use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
-use forebay_base::{DropReason, Packet, ParamError, Rng, Span, Time};
+use forebay_base::{DropReason, Packet, ParamError, Rng, Span, Time, require};
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
@@ -79,26 +79,15 @@ impl Default for Params {
 impl Params {
     /// Errors if a parameter is outside its range.
     pub fn check(&self) -> Result<(), ParamError> {
-        let error = |param, allowed| Err(ParamError { param, allowed });
-        if !(self.target_ms > 0.0 && self.target_ms <= 10_000.0) {
-            return error("target_ms", "above 0, at most 10000");
-        }
-        if !(0.1..=10_000.0).contains(&self.update_ms) {
-            return error("update_ms", "0.1 to 10000");
-        }
-        if !(self.alpha > 0.0 && self.alpha <= 1000.0) {
-            return error("alpha", "above 0, at most 1000");
-        }
-        if !(0.0..=1000.0).contains(&self.beta) {
-            return error("beta", "0 to 1000");
-        }
-        if !(0.0..=10_000.0).contains(&self.burst_ms) {
-            return error("burst_ms", "0 to 10000");
-        }
-        if !(0.0..=1.0).contains(&self.ecn_threshold) {
-            return error("ecn_threshold", "a probability: 0 to 1");
-        }
-        Ok(())
+        let ms = "above 0, at most 10000";
+        require(self.target_ms > 0.0 && self.target_ms <= 10_000.0, "target_ms", ms)?;
+        require((0.1..=10_000.0).contains(&self.update_ms), "update_ms", "0.1 to 10000")?;
+        let alpha = self.alpha > 0.0 && self.alpha <= 1000.0;
+        require(alpha, "alpha", "above 0, at most 1000")?;
+        require((0.0..=1000.0).contains(&self.beta), "beta", "0 to 1000")?;
+        require((0.0..=10_000.0).contains(&self.burst_ms), "burst_ms", "0 to 10000")?;
+        let is_probability = (0.0..=1.0).contains(&self.ecn_threshold);
+        require(is_probability, "ecn_threshold", "a probability: 0 to 1")
     }
 }
 

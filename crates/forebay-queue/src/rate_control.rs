@@ -4,7 +4,8 @@
 //!
 //! Equations have the numbers that they have at the head of `rcp.rs`.
 
-use forebay_base::{Rate, Rng, Span, Time, normal};
+use forebay_base::{ParamError, Params, Rate, Rng, Span, Time, normal, require};
+use serde::{Deserialize, Serialize};
 
 /// A full-sized packet, which the shortest interval holds.
 const FULL_PACKET_BYTES: u64 = 1500;
@@ -15,31 +16,50 @@ const FIRST_INTERVAL_DEVIATION: f64 = 0.2;
 /// The first interval is drawn from within so many standard deviations: it stays positive.
 const MOST_DEVIATIONS: f64 = 4.0;
 
-/// Parameters of the loop.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Gains of the loop by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Pair {
+    /// Those of the published experiments.
+    Published,
+    /// Those of the authors' ns-2 code.
+    Ns2,
+    /// Those that hold a standing queue still.
+    Stable,
+}
+
+/// Ports of routers under RCP.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct RateParams {
-    /// Gain on the spare rate in equation 1, above 0, no unit.
-    pub alpha: f64,
-    /// Gain on the queue in equation 1, 0 or more, no unit.
-    pub beta: f64,
-    /// Share of the link to fill, within (0, 2], no unit (paper and code: 1).
-    pub gamma: f64,
-    /// Mean round-trip time before the first sample, 1 us or more (code: 200 ms; port to ns-3: 100
-    /// ms).
+    /// Gains by name: "published" (alpha 0.1, beta 1, as in the papers), "ns2" (0.4, 0.4) or
+    /// "stable" (0.4, 0.08). Default: "published".
+    #[serde(skip_serializing)]
+    pub pair: Option<Pair>,
+    /// Mean round-trip time before the first sample. Range: 1us or more. Default: "200ms".
     pub initial_rtt: Span,
-    /// Longest interval between two rates, 1 us or more (code: 10 ms).
+    /// Gain on the spare rate. Range: more than 0. Default: that of `pair`. Example: 0.4.
+    pub alpha: f64,
+    /// Gain on the queue. Range: 0 or more. Default: that of `pair`. Example: 0.4.
+    pub beta: f64,
+    /// Share of the link to fill. Range: more than 0, at most 2. Default: 1.
+    pub gamma: f64,
+    /// Longest interval between two updates of the rate. Range: 1us or more. Default: "10ms".
     pub max_interval: Span,
-    /// First rate as a share of the link, within (0, 1] (code: 0.05).
+    /// First rate as a share of the link's rate. Range: more than 0, at most 1. Default: 0.05.
     pub initial_share: f64,
 }
 
 impl RateParams {
     const fn with_gains(alpha: f64, beta: f64) -> RateParams {
         RateParams {
+            pair: None,
+            initial_rtt: Span::from_millis(200),
             alpha,
             beta,
             gamma: 1.0,
-            initial_rtt: Span::from_millis(200),
             max_interval: Span::from_millis(10),
             initial_share: 0.05,
         }
@@ -74,26 +94,31 @@ impl RateParams {
     pub const fn stable() -> RateParams {
         RateParams::with_gains(0.4, 0.08)
     }
-    /// Errors with name and range, in words, of a parameter that is outside it.
-    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
+    /// These with the gains of `other`.
+    pub const fn with_gains_of(self, other: RateParams) -> RateParams {
+        RateParams { alpha: other.alpha, beta: other.beta, ..self }
+    }
+}
+
+impl Params for RateParams {
+    fn check(&self) -> Result<(), ParamError> {
         let finite = |x: f64| x.is_finite();
         let least = Span::from_micros(1);
-        let rules = [
-            (finite(self.alpha) && self.alpha > 0.0, "alpha", "above 0"),
-            (finite(self.beta) && self.beta >= 0.0, "beta", "0 or more"),
-            (self.gamma > 0.0 && self.gamma <= 2.0, "gamma", "above 0, at most 2"),
-            (self.initial_rtt >= least, "initial_rtt", "1 us or more"),
-            (self.max_interval >= least, "max_interval", "1 us or more"),
-            (
-                self.initial_share > 0.0 && self.initial_share <= 1.0,
-                "initial_share",
-                "above 0, at most 1",
-            ),
-        ];
-        match rules.iter().find(|(holds, _, _)| !holds) {
-            Some(&(_, param, allowed)) => Err((param, allowed)),
-            None => Ok(()),
-        }
+        require(finite(self.alpha) && self.alpha > 0.0, "alpha", "above 0")?;
+        require(finite(self.beta) && self.beta >= 0.0, "beta", "0 or more")?;
+        require(self.gamma > 0.0 && self.gamma <= 2.0, "gamma", "above 0, at most 2")?;
+        require(self.initial_rtt >= least, "initial_rtt", "1 us or more")?;
+        require(self.max_interval >= least, "max_interval", "1 us or more")?;
+        let share = self.initial_share > 0.0 && self.initial_share <= 1.0;
+        require(share, "initial_share", "above 0, at most 1")
+    }
+    fn implied(&self, _given: &dyn Fn(&str) -> bool, table: &RateParams) -> RateParams {
+        table.with_gains_of(match self.pair {
+            None => *table,
+            Some(Pair::Published) => RateParams::published(),
+            Some(Pair::Ns2) => RateParams::default_ns2(),
+            Some(Pair::Stable) => RateParams::stable(),
+        })
     }
 }
 

@@ -34,7 +34,7 @@ use crate::discipline::{Discipline, Overflow};
 use crate::fifo::Fifo;
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
-use forebay_base::{DropReason, Packet, ParamError, Rate, Rng, Span, Time};
+use forebay_base::{DropReason, Packet, ParamError, Rate, Rng, Span, Time, require};
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
@@ -95,28 +95,17 @@ impl Default for Params {
 impl Params {
     /// Errors if a parameter is outside its range, or if the thresholds are out of order.
     pub fn check(&self) -> Result<(), ParamError> {
-        let error = |param, allowed| Err(ParamError { param, allowed });
-        if !(0.0..=1e6).contains(&self.min_packets) {
-            return error("min_packets", "0 to 1000000");
-        }
+        require((0.0..=1e6).contains(&self.min_packets), "min_packets", "0 to 1000000")?;
         let from_rate = self.min_packets == 0.0 && self.max_packets == 0.0;
-        if !(from_rate || self.max_packets > self.min_packets && self.max_packets <= 1e7) {
-            let allowed = "above min_packets, at most 10000000; or both 0: set from the rate";
-            return error("max_packets", allowed);
-        }
-        if !(self.max_p > 0.0 && self.max_p <= 1.0) {
-            return error("max_p", "a probability: above 0, at most 1");
-        }
-        if !(0.0..=1.0).contains(&self.weight) {
-            return error("weight", "0 to 1; 0: set from the rate");
-        }
-        if self.packet_bytes < 40 {
-            return error("packet_bytes", "40 to 65535");
-        }
-        if !(self.target_ms > 0.0 && self.target_ms <= 10_000.0) {
-            return error("target_ms", "above 0, at most 10000");
-        }
-        Ok(())
+        let in_order = self.max_packets > self.min_packets && self.max_packets <= 1e7;
+        let allowed = "above min_packets, at most 10000000; or both 0: set from the rate";
+        require(from_rate || in_order, "max_packets", allowed)?;
+        let max_p = self.max_p > 0.0 && self.max_p <= 1.0;
+        require(max_p, "max_p", "a probability: above 0, at most 1")?;
+        require((0.0..=1.0).contains(&self.weight), "weight", "0 to 1; 0: set from the rate")?;
+        require(self.packet_bytes >= 40, "packet_bytes", "40 to 65535")?;
+        let target = self.target_ms > 0.0 && self.target_ms <= 10_000.0;
+        require(target, "target_ms", "above 0, at most 10000")
     }
 }
 

@@ -5,7 +5,7 @@
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
-use forebay_base::{Arena, Packet, Rate, Time, cut_ipv4, cut_ipv6};
+use forebay_base::{Arena, IpVersion, Packet, Params, Rate, Time, cut_ipv4, cut_ipv6};
 
 /// What waits in the discipline of a port.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -127,9 +127,29 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
 }
 
 /// The parameters of a scheme.
-pub trait SchemeParams: Clone + Default + Send + Sync + 'static {
+pub trait SchemeParams: Params + Send + Sync + 'static {
     /// The machine that they are for.
     type Port: PortScheme + 'static;
     /// The machine of one port. The parameters are within their ranges.
     fn build(&self, init: PortInit) -> Self::Port;
+    /// On which links it can do its work; None: on all.
+    fn carries(&self, _version: IpVersion) -> Option<Carries> {
+        None
+    }
+}
+
+/// Links on which a port scheme can do its work.
+#[derive(Clone, Copy, Debug)]
+pub struct Carries {
+    /// The lowest rate.
+    pub least_rate: Rate,
+    /// The highest rate.
+    pub most_rate: Rate,
+    /// The length of packets with which it has something to do, in bytes. An MTU below leaves it
+    /// none.
+    pub packet_bytes: u16,
+    /// Which of its parameters says so.
+    pub key: &'static str,
+    /// Why.
+    pub why: &'static str,
 }

@@ -1,15 +1,18 @@
 //! The table of port schemes. One line here and one `pub mod` in `lib.rs` add one; from the line
-//! follow the enum variants, the name in scenario files, `list` and `explain`.
+//! follow the enum variants, the parameters that a scenario may set, the name in scenario files,
+//! `list`, `explain` and the schema.
 //!
-//! A line names a module and its parameters, which implement [`SchemeParams`].
+//! A line names a module and its parameters: serde with `default` and `deny_unknown_fields`, each
+//! field with its description, none called `scheme`. They implement [`SchemeParams`].
 
 use crate::kickass;
 use crate::port::{PortContext, PortInit};
 use crate::rcp;
-use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
+use crate::scheme::{Backlog, Behind, Carries, PortScheme, SchemeParams};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
-use forebay_base::{Packet, Rate, Time, head_comment};
+use forebay_base::{IpVersion, Packet, ParamError, Params, Rate, Time, head_comment};
+use serde::{Deserialize, Serialize};
 
 /// One line of the table: what to show of a scheme.
 #[derive(Clone, Copy, Debug)]
@@ -60,14 +63,17 @@ macro_rules! schemes {
             /// Brought from outside.
             Custom(Box<dyn PortScheme>),
         }
-        /// What a port does beside queueing, with its parameters.
-        #[derive(Clone, Default)]
+        /// What a port does beside queueing, with its parameters: `{ rcp = {} }`.
+        #[derive(Clone, Default, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum SchemeSpec {
             /// Nothing.
             #[default]
+            #[serde(skip)]
             None,
-            $(#[doc = $summary] $Variant($module::$Params),)*
+            $(#[doc = $summary] #[serde(rename = $name)] $Variant($module::$Params),)*
             /// What this function makes.
+            #[serde(skip)]
             Custom(MakeScheme),
         }
         /// All schemes, in the order of the table.
@@ -77,6 +83,28 @@ macro_rules! schemes {
             source: include_str!(concat!(stringify!($module), ".rs")),
         },)*];
         impl SchemeSpec {
+            /// See [`Params::check`].
+            pub fn check(&self) -> Result<(), ParamError> {
+                match self {
+                    SchemeSpec::None | SchemeSpec::Custom(_) => Ok(()),
+                    $(SchemeSpec::$Variant(params) => params.check(),)*
+                }
+            }
+            /// See [`Params::implied`]. Panics if `table` is of another scheme.
+            pub fn implied(&self, given: &dyn Fn(&str) -> bool, table: &SchemeSpec) -> SchemeSpec {
+                match (self, table) {
+                    $((SchemeSpec::$Variant(params), SchemeSpec::$Variant(table)) =>
+                        SchemeSpec::$Variant(params.implied(given, table)),)*
+                    _ => panic!("parameters of one scheme"),
+                }
+            }
+            /// See [`SchemeParams::carries`].
+            pub fn carries(&self, version: IpVersion) -> Option<Carries> {
+                match self {
+                    SchemeSpec::None | SchemeSpec::Custom(_) => None,
+                    $(SchemeSpec::$Variant(params) => params.carries(version),)*
+                }
+            }
             /// The machine of one port.
             pub fn build(&self, init: PortInit) -> AnyScheme {
                 match self {
@@ -146,6 +174,23 @@ mod tests {
             assert!(cites(entry.reference) && entry.about().any(cites), "{}", entry.name);
             assert!(entry.about().any(|line| line.starts_with("Differs from")), "{}", entry.name);
             assert!(!matches!((entry.spec)(), SchemeSpec::None), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn defaults_pass_their_check_and_unknown_parameters_are_refused() {
+        for entry in SCHEMES {
+            let spec = (entry.spec)();
+            assert_eq!(spec.check(), Ok(()));
+            let text = |spec: &SchemeSpec| serde_json::to_string(spec).expect("serialises");
+            let read = |text: &str| serde_json::from_str::<SchemeSpec>(text);
+            assert_eq!(text(&read(&text(&spec)).expect("reads back")), text(&spec));
+            assert_eq!(text(&spec.implied(&|_| false, &spec)), text(&spec));
+            for key in ["no_such_parameter", "scheme"] {
+                let odd = alloc::format!("{{\"{}\":{{\"{key}\":1}}}}", entry.name);
+                let error = read(&odd).err().expect("unknown");
+                assert!(alloc::format!("{error}").contains(key));
+            }
         }
     }
 }

@@ -4,7 +4,7 @@ use crate::routes::Routes;
 use alloc::vec::Vec;
 use core::any::Any;
 use forebay_base::{
-    Arena, DropLog, DropReason, IpVersion, NodeId, Packet, PortId, Rate, Rng, Time,
+    Arena, DropLog, DropReason, IpVersion, NodeId, Packet, Params, PortId, Rate, Rng, Time,
 };
 
 /// What forwarding may know of the ports of its node.
@@ -73,7 +73,7 @@ pub struct RouterInit<'a> {
 }
 
 /// What a kind of router is configured with.
-pub trait RouterSettings: Clone + Default + Send + Sync + 'static {
+pub trait RouterSettings: Params + Send + Sync + 'static {
     /// The machine that it is for.
     type Router: Forwarding;
     /// The machine of one node. The settings are within their ranges.

@@ -1,8 +1,10 @@
 //! The table of routers. One line here and one `pub mod` in `lib.rs` add one; from the line follow
-//! the enum variants, the name in scenario files, `list` and `explain`.
+//! the enum variants, the parameters that a scenario may set, the name in scenario files, `list`,
+//! `explain` and the schema.
 //!
-//! A line names a module with the type of the variant's name, and `Settings`, which implements
-//! [`RouterSettings`]. Plain IP, which needs nothing and is the way of nearly every packet, stands
+//! A line names a module with the type of the variant's name, and the type of its parameters: serde
+//! with `default` and `deny_unknown_fields`, each field with its description, none called `kind`.
+//! They implement [`RouterSettings`]. Plain IP, which needs nothing and is the way of nearly every packet, stands
 //! outside the list.
 
 use crate::forwarding::{Forwarding, NodeContext, RouterInit, RouterSettings, Sends, Verdict};
@@ -12,7 +14,8 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::any::Any;
 use core::mem::discriminant;
-use forebay_base::{Packet, PortId, Rate, Time, head_comment};
+use forebay_base::{Packet, ParamError, Params, PortId, Rate, Time, head_comment};
+use serde::{Deserialize, Serialize};
 
 /// One line of the table: what to show of a kind of router.
 #[derive(Clone, Copy, Debug)]
@@ -51,7 +54,7 @@ macro_rules! each {
 }
 
 macro_rules! routers {
-    ($($Variant:ident $module:ident($source:literal): $name:literal, $title:literal,
+    ($($Variant:ident $module:ident($Params:ident, $source:literal): $name:literal, $title:literal,
         $reference:literal, $summary:literal;)*) => {
         /// The machine inside a router. A node has one; there are hundreds, not millions.
         pub enum AnyForwarding {
@@ -61,13 +64,16 @@ macro_rules! routers {
             /// Brought from outside.
             Custom(Box<dyn Forwarding>),
         }
-        /// How a router forwards, with its settings.
-        #[derive(Clone)]
+        /// How a router forwards, with its parameters: `{ inrpp = {} }`.
+        #[derive(Clone, Serialize, Deserialize)]
+        #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
         pub enum ForwardingSpec {
             /// Plain IP.
+            #[serde(skip)]
             PlainIp,
-            $(#[doc = $summary] $Variant(Arc<$module::Settings>),)*
+            $(#[doc = $summary] #[serde(rename = $name)] $Variant(Arc<$module::$Params>),)*
             /// What this function makes: a kind under this name.
+            #[serde(skip)]
             Custom(Arc<str>, MakeRouter),
         }
         /// All kinds of routers, in the order of the table; the first is that of nodes of which
@@ -86,6 +92,25 @@ macro_rules! routers {
             },)*
         ];
         impl ForwardingSpec {
+            /// See [`Params::check`].
+            pub fn check(&self) -> Result<(), ParamError> {
+                match self {
+                    ForwardingSpec::PlainIp | ForwardingSpec::Custom(..) => Ok(()),
+                    $(ForwardingSpec::$Variant(settings) => settings.check(),)*
+                }
+            }
+            /// See [`Params::implied`]. Panics if `table` is of another kind.
+            pub fn implied(
+                &self,
+                given: &dyn Fn(&str) -> bool,
+                table: &ForwardingSpec,
+            ) -> ForwardingSpec {
+                match (self, table) {
+                    $((ForwardingSpec::$Variant(settings), ForwardingSpec::$Variant(table)) =>
+                        ForwardingSpec::$Variant(Arc::new(settings.implied(given, table))),)*
+                    _ => panic!("parameters of one kind"),
+                }
+            }
             /// The machine of one node.
             pub fn build(&self, init: RouterInit<'_>) -> AnyForwarding {
                 match self {
@@ -189,7 +214,7 @@ macro_rules! routers {
 }
 
 routers! {
-    Inrpp inrpp("inrpp/mod.rs"): "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
+    Inrpp inrpp(Settings, "inrpp/mod.rs"): "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
         "Holds what a link cannot take, sends it round, and asks those upstream to slow down.";
 }
 
@@ -218,6 +243,24 @@ mod tests {
             assert!(!entry.summary.contains('\n') && entry.summary.ends_with('.'));
             let cites = |line: &str| line.contains("RFC") || line.contains("doi");
             assert!(cites(entry.reference) && entry.about().next().is_some(), "{}", entry.name);
+        }
+    }
+
+    #[test]
+    fn defaults_pass_their_check_and_unknown_parameters_are_refused() {
+        // Plain IP has no parameters.
+        for entry in &ROUTERS[1..] {
+            let spec = (entry.spec)();
+            assert_eq!(spec.check(), Ok(()));
+            let text = |spec: &ForwardingSpec| serde_json::to_string(spec).expect("serialises");
+            let read = |text: &str| serde_json::from_str::<ForwardingSpec>(text);
+            assert_eq!(text(&read(&text(&spec)).expect("reads back")), text(&spec));
+            assert_eq!(text(&spec.implied(&|_| false, &spec)), text(&spec));
+            for key in ["no_such_parameter", "kind"] {
+                let odd = alloc::format!("{{\"{}\":{{\"{key}\":1}}}}", entry.name);
+                let error = read(&odd).err().expect("unknown");
+                assert!(alloc::format!("{error}").contains(key));
+            }
         }
     }
 

@@ -417,7 +417,7 @@ fn the_timeout_is_long_until_round_trips_under_a_request_are_known() {
     assert!(inrpp.rto_floor() < Span::from_secs(3), "it does not begin anew");
     for held_rto_s in [0, 61] {
         let error = Params { held_rto_s, ..Params::default() }.check().unwrap_err();
-        assert_eq!((error.param, error.allowed), ("held_rto_s", "1 to 60"));
+        assert_eq!((error.param, &*error.allowed), ("held_rto_s", "1 to 60"));
     }
 }
 

@@ -1,7 +1,7 @@
 //! What an end point of Kick-Ass is told: two presets, and every choice of them by itself.
 
 use crate::ParamError;
-use crate::require::require;
+use forebay_base::require;
 use serde::{Deserialize, Serialize};
 
 /// What the parameters have that are not given.

@@ -336,7 +336,7 @@ mod tests {
         assert!(filled(&mut receiver, NOW).is_empty());
         for bad in [-182, 182] {
             let error = Params { lie_codes: bad, ..Params::default() }.check().unwrap_err();
-            assert_eq!((error.param, error.allowed), ("lie_codes", "-181 to 181"));
+            assert_eq!((error.param, &*error.allowed), ("lie_codes", "-181 to 181"));
         }
     }
 

@@ -1,7 +1,7 @@
 //! What sender and receiver follow.
 
 use crate::ParamError;
-use crate::require::require;
+use forebay_base::require;
 use serde::{Deserialize, Serialize};
 
 /// How far the belief reaches.

@@ -444,7 +444,7 @@ fn parameters_out_of_range_are_named() {
         (Params { look_ahead_ticks: 0, ..base() }, "look_ahead_ticks", "1 to 7"),
         (Params { look_ahead_ticks: 8, ..base() }, "look_ahead_ticks", "1 to 7"),
     ] {
-        assert_eq!(error(params), ParamError { param: name, allowed });
+        assert_eq!(error(params), ParamError::new(name, allowed));
     }
 }
 

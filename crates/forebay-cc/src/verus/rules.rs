@@ -1,8 +1,8 @@
 //! What a sender follows: parameters, and the presets that they begin from.
 
 use crate::ParamError;
-use crate::require::require;
 use forebay_base::Span;
+use forebay_base::require;
 use serde::{Deserialize, Serialize};
 
 /// Where the rules begin from.

@@ -15,15 +15,17 @@ use forebay_base::{
     PIECE_UNIT_BYTES, Packet, mix64, place_of,
 };
 use forebay_signal::kickass::{Code, Indicator};
+use serde::{Deserialize, Serialize};
 
 /// Which packets of IPv6 a port cuts.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Ipv6 {
     /// None: RFC 8200.
     Pass,
     /// Those that carry a Fragment header: senders of Kick-Ass put one into what may be cut, as
     /// they clear DF in IPv4.
-    #[default]
     Header,
     /// Those and all others that are long enough, after a Fragment header was put in: the paper's
     /// variant. Nobody can refuse.

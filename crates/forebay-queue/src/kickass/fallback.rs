@@ -3,12 +3,14 @@
 use super::flows::{self, FlowCount, Listeners};
 use alloc::boxed::Box;
 use forebay_base::{Arena, Packet, Span, Time};
+use serde::{Deserialize, Serialize};
 
 /// The rule by which a port falls back.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Fallback {
     /// While more than half of the limit waits.
-    #[default]
     Paper,
     /// By means, with hysteresis, and with trials: see the head of the scheme.
     Hardened,

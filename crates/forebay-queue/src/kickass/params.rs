@@ -4,14 +4,42 @@ use super::cut::Ipv6;
 use super::fallback::Fallback;
 use super::rtt::RttAverage;
 use crate::rate_control::RateParams;
-use forebay_base::{IPV4_HEADER_BYTES, Span};
+use forebay_base::{IPV4_HEADER_BYTES, ParamError, Params, Span, require};
 use forebay_signal::kickass::Code;
+use serde::{Deserialize, Serialize};
+
+/// What stands where a key is not given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Preset {
+    /// What the paper says.
+    Paper,
+    /// What was measured to be better.
+    Recommended,
+}
+
+/// Gains of the loop by name.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum Pair {
+    /// Stable with a standing queue, too.
+    Xcp,
+    /// Those of the experiments of RCP.
+    Published,
+    /// Those of the authors of RCP in ns-2.
+    Ns2,
+    /// Those with a larger margin.
+    Stable,
+}
 
 /// Which of two codes is said of a rate between them.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum Rounding {
     /// The lower one.
-    #[default]
     Floor,
     /// One of them, drawn for each packet.
     Dither,
@@ -19,31 +47,63 @@ pub enum Rounding {
     Shared,
 }
 
-/// Parameters of a Kick-Ass port.
-#[derive(Clone, Copy, Debug, PartialEq)]
+/// Ports of Kick-Ass.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct KickAssPortParams {
-    /// Those of the loop that computes R.
-    pub control: RateParams,
-    /// How R becomes a code.
+    /// Values of the keys that are not given: "recommended" (rounding "shared", rtt_average
+    /// "trimmed", tagged, fallback "hardened", explicit_tcp) or "paper"; each for senders with the
+    /// preset of that name. Default: "recommended".
+    #[serde(skip_serializing)]
+    pub preset: Option<Preset>,
+    /// Gains by name: "xcp" (alpha 0.4, beta 0.226), "published" (0.1, 1), "ns2" (0.4, 0.4) or
+    /// "stable" (0.4, 0.08). Default: "xcp".
+    #[serde(skip_serializing)]
+    pub pair: Option<Pair>,
+    /// Mean round-trip time before the first RTT indicator. Range: 1us or more. Default: "100ms".
+    pub initial_rtt: Span,
+    /// Which code signals a rate between two codes: "floor" (the lower one, as in the paper),
+    /// "dither" (one of both, drawn for each packet so that the mean is the rate) or "shared" (one
+    /// of both by a hash of the packet, the same in all routers).
     pub rounding: Rounding,
-    /// The shortest whole packet that is cut, in bytes, [`KickAssPortParams::LEAST_CUT_BYTES`] or
-    /// more (paper: 1500). Of IPv6 none below 612 bytes is.
+    /// Shortest unfragmented packet that is cut, IP header included. With IPv6 none below 612 is.
+    /// Range: 45 or more. Default: 1500.
     pub least_bytes: u16,
-    /// Which packets of IPv6 are cut.
+    /// Which packets are cut with `ip_version = 6`, whose routers do not fragment (RFC 8200 section
+    /// 5) and which has no DF: "header" (those with a Fragment header, which senders of Kick-Ass
+    /// add to what may be cut), "insert" (those, and all others of `least_bytes`, to which the port
+    /// adds one, as in the paper) or "pass" (none). Except with "pass", no link may then be faster
+    /// than 8.1 Gbit/s. Default: "header".
     pub ipv6: Ipv6,
-    /// Count on arrival what cutting adds. Without it a queue stands.
+    /// If true, a packet is counted on arrival with the header that each cut will add; if false, a
+    /// standing queue remains. Default: true.
     pub count_cuts: bool,
-    /// How d follows from indicators.
+    /// How round-trip times are averaged: "moving" (weight 0.02, as in the paper), "median" or
+    /// "trimmed" (the middle half of a histogram that forgets).
     pub rtt_average: RttAverage,
-    /// Only packets whose IP ID is the tag are indicators.
+    /// If true, only packets whose IP ID is the tag indicate round-trip times; if false, all with
+    /// DF and 600 to 611 bytes do, as in the paper.
     pub tagged: bool,
-    /// When the port stops to signal.
+    /// When ports stop signalling: "paper" (while more than half of the queue limit is used) or
+    /// "hardened" (by averages, with hysteresis and trials).
     pub fallback: Fallback,
-    /// Say the smallest code in fallback, instead of nothing.
+    /// If true, fallback is signalled with the smallest code, so that senders learn of it when
+    /// another router on the path still signals; if false, with nothing, as in the paper.
     pub explicit_tcp: bool,
-    /// Cut at most so many packets of a flow in each mean round-trip time; 0: all of them, as in
-    /// the paper.
+    /// Maximum number of packets of a flow that are cut per mean round-trip time; 0 is no maximum.
+    /// Default: 0.
     pub cuts_per_rtt: u32,
+    /// Gain on the spare rate. Range: more than 0. Default: that of `pair`. Example: 0.4.
+    pub alpha: f64,
+    /// Gain on the queue. Range: 0 or more. Default: that of `pair`. Example: 0.4.
+    pub beta: f64,
+    /// Share of the link to fill. Range: more than 0, at most 2. Default: 1.
+    pub gamma: f64,
+    /// Longest interval between two updates of the rate. Range: 1us or more. Default: "10ms".
+    pub max_interval: Span,
+    /// First rate as a share of the link's rate. Range: more than 0, at most 1. Default: 0.05.
+    pub initial_share: f64,
 }
 
 impl KickAssPortParams {
@@ -53,8 +113,16 @@ impl KickAssPortParams {
     /// The port of the paper, which says nothing of gains: here those of XCP, whose loop is stable
     /// with a standing queue, too (see [`RateParams::stable`]).
     pub const fn paper() -> KickAssPortParams {
+        let RateParams { alpha, beta, gamma, max_interval, initial_share, .. } = RateParams::xcp();
         KickAssPortParams {
-            control: RateParams { initial_rtt: Span::from_millis(100), ..RateParams::xcp() },
+            preset: None,
+            pair: None,
+            initial_rtt: Span::from_millis(100),
+            alpha,
+            beta,
+            gamma,
+            max_interval,
+            initial_share,
             rounding: Rounding::Floor,
             least_bytes: 1500,
             ipv6: Ipv6::Insert,
@@ -80,23 +148,51 @@ impl KickAssPortParams {
             ..KickAssPortParams::paper()
         }
     }
+    /// These with the gains of `other`.
+    pub const fn with_gains_of(self, other: RateParams) -> KickAssPortParams {
+        KickAssPortParams { alpha: other.alpha, beta: other.beta, ..self }
+    }
+    /// Those of the loop that computes R.
+    pub fn control(&self) -> RateParams {
+        let KickAssPortParams { alpha, beta, gamma, initial_rtt, .. } = *self;
+        let KickAssPortParams { max_interval, initial_share, .. } = *self;
+        RateParams { pair: None, initial_rtt, alpha, beta, gamma, max_interval, initial_share }
+    }
     /// What decides which packets are cut.
     #[inline]
     pub(super) fn may_cut(&self) -> (u16, Ipv6) {
         (self.least_bytes, self.ipv6)
     }
-    /// Errors with name and range, in words, of a parameter that is outside it.
-    pub fn check(&self) -> Result<(), (&'static str, &'static str)> {
-        self.control.check()?;
-        if self.least_bytes < KickAssPortParams::LEAST_CUT_BYTES {
-            return Err(("least_bytes", "45 or more"));
-        }
-        Ok(())
+}
+
+impl Params for KickAssPortParams {
+    fn check(&self) -> Result<(), ParamError> {
+        self.control().check()?;
+        let is_cuttable = self.least_bytes >= KickAssPortParams::LEAST_CUT_BYTES;
+        require(is_cuttable, "least_bytes", "45 or more")
+    }
+    fn implied(
+        &self,
+        _given: &dyn Fn(&str) -> bool,
+        table: &KickAssPortParams,
+    ) -> KickAssPortParams {
+        let params = match self.preset {
+            None => *table,
+            Some(Preset::Paper) => KickAssPortParams::paper(),
+            Some(Preset::Recommended) => KickAssPortParams::recommended(),
+        };
+        params.with_gains_of(match self.pair {
+            None => params.control(),
+            Some(Pair::Xcp) => RateParams::xcp(),
+            Some(Pair::Published) => RateParams::published(),
+            Some(Pair::Ns2) => RateParams::default_ns2(),
+            Some(Pair::Stable) => RateParams::stable(),
+        })
     }
 }
 
 impl Default for KickAssPortParams {
     fn default() -> KickAssPortParams {
-        KickAssPortParams::paper()
+        KickAssPortParams::recommended()
     }
 }

@@ -3,6 +3,7 @@
 use super::cut;
 use forebay_base::{Arena, IpVersion, Kind, Packet, Span};
 use forebay_signal::kickass::Indicator;
+use serde::{Deserialize, Serialize};
 
 /// Weight of a new sample in d.
 const GAIN: f64 = 0.02;
@@ -12,10 +13,11 @@ const RANGE_S: (f64, f64) = (0.001, 4.0);
 const BINS: usize = Indicator::LAST.index() + 1;
 
 /// How d follows from indicators.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "lowercase")]
 pub enum RttAverage {
     /// `d <- d + 0.02 (s - d)`, s the middle of what an indicator says: the paper's moving average.
-    #[default]
     Moving,
     /// The median of a histogram in which a sample loses 2 % of its weight with each further one.
     Median,

@@ -538,10 +538,10 @@ impl Loop {
 /// as 1520, and 0 where they count 1520. With the gains whose loop is stable with a queue.
 #[test]
 fn what_cutting_adds_must_be_counted_or_a_queue_stands() {
-    let gains = RateParams { initial_rtt: RTT, ..RateParams::stable() };
+    let stable = KickAssPortParams::paper().with_gains_of(RateParams::stable());
     for count_cuts in [false, true] {
-        let paper = KickAssPortParams::paper();
-        let mut flows = Loop::new(KickAssPortParams { control: gains, count_cuts, ..paper }, 4.0);
+        let params = KickAssPortParams { initial_rtt: RTT, count_cuts, ..stable };
+        let mut flows = Loop::new(params, 4.0);
         flows.mean_until(Time::from_secs(40));
         let (queue, rate) = flows.mean_until(Time::from_secs(60));
         let queue_ms = queue * 8.0 / C.bps() as f64 * 1e3;
@@ -605,12 +605,11 @@ fn a_whole_port_gives_the_pieces_one_behind_the_other() {
 fn parameters_have_ranges() {
     let good = KickAssPortParams::paper();
     assert_eq!(good.check(), Ok(()));
-    assert_eq!((good.control.alpha, good.control.beta), (0.4, 0.226));
-    let name = |params: KickAssPortParams| params.check().map_err(|(name, _)| name);
+    assert_eq!((good.alpha, good.beta), (0.4, 0.226));
+    let name = |params: KickAssPortParams| params.check().map_err(|error| error.param);
     assert_eq!(name(KickAssPortParams { least_bytes: 44, ..good }), Err("least_bytes"));
     assert_eq!(name(KickAssPortParams { least_bytes: 45, ..good }), Ok(()));
-    let control = RateParams { alpha: 0.0, ..good.control };
-    assert_eq!(name(KickAssPortParams { control, ..good }), Err("alpha"));
+    assert_eq!(name(KickAssPortParams { alpha: 0.0, ..good }), Err("alpha"));
 }
 
 /// `C / 20`, and nothing more while flows are in their handshakes.

@@ -3,7 +3,7 @@ use crate::droptail::DropTail;
 use crate::{AnyDiscipline, AnyScheme, Limit, Pipeline};
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, DropLog, Endpoint, IpVersion, OptionList, Rng, Span, Stream, TcpFields, TcpFlags,
+    Addr, DropLog, Endpoint, IpVersion, OptionList, Params, Rng, Span, Stream, TcpFields, TcpFlags,
 };
 
 const C: Rate = Rate::mbps(100);
@@ -427,7 +427,7 @@ fn parameters_have_ranges() {
     for params in [good, RcpPortParams::published(), RcpPortParams::default_ns2()] {
         assert_eq!(params.check(), Ok(()));
     }
-    let name = |params: RcpPortParams| params.check().map_err(|(name, _)| name);
+    let name = |params: RcpPortParams| params.check().map_err(|error| error.param);
     assert_eq!(name(RcpPortParams { alpha: 0.0, ..good }), Err("alpha"));
     assert_eq!(name(RcpPortParams { alpha: f64::NAN, ..good }), Err("alpha"));
     assert_eq!(name(RcpPortParams { beta: -0.1, ..good }), Err("beta"));

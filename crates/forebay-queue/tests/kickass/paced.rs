@@ -146,7 +146,7 @@ struct Seen {
 fn one(mut params: KickAssPortParams, flows: u32, seed: u64, measured_s: u64) -> Seen {
     // From half of their share on: how they start is not what is measured, and these senders
     // know no fallback.
-    params.control.initial_share = 0.5 / f64::from(flows);
+    params.initial_share = 0.5 / f64::from(flows);
     let mut run = Run::new(params, flows, seed);
     let (from, end) = (Time::from_secs(5), Time::from_secs(5 + measured_s));
     run.run_until(Time::ZERO, from);
@@ -213,7 +213,7 @@ fn the_table_of_codes_and_dither() {
         for flows in [10, 11, 16, 64] {
             for rounding in [Rounding::Floor, Rounding::Dither] {
                 let mut params = with(rounding);
-                (params.control.alpha, params.control.beta) = (alpha, beta);
+                (params.alpha, params.beta) = (alpha, beta);
                 println!("alpha {alpha}, beta {beta}");
                 many(params, flows, 10, 10);
             }

@@ -135,7 +135,10 @@ impl<T> Interface<T> {
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
             longest_bytes: 0,
-            cache: Cache::new(settings.quantum_bytes.unwrap_or(mtu_bytes.into())),
+            cache: Cache::new(match settings.quantum_bytes {
+                0 => mtu_bytes.into(),
+                bytes => bytes,
+            }),
             credits: Credits::new(Patience {
                 forget_after: settings.forget_after,
                 watchdog: settings.watchdog,

@@ -42,7 +42,7 @@ impl Bench {
         Bench::with(LIMITS)
     }
     fn with(limits: CacheLimits) -> Bench {
-        let settings = Settings { quantum_bytes: None, ..Settings::default() };
+        let settings = Settings { quantum_bytes: 0, ..Settings::default() };
         let rng = Rng::new(1, Stream::Forwarding, 0);
         Bench {
             interface: Interface::new(limits, PACKET, &settings),
@@ -293,7 +293,7 @@ fn two_congested_interfaces_in_series_share_one_option() {
 fn a_full_cache_takes_from_the_longest_flow_and_never_more_than_it_holds() {
     let mut b = Bench::new();
     for _ in 0..8 {
-        assert_eq!(b.put(ms(0), 1, 0), []);
+        assert!(b.put(ms(0), 1, 0).is_empty());
     }
     assert_eq!((b.put(ms(0), 2, 0), b.put(ms(0), 2, 0)), (Vec::new(), Vec::new()));
     assert_eq!(b.interface.cache_bytes(), LIMITS.total_bytes);

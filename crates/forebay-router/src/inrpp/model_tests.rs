@@ -369,7 +369,7 @@ impl Bench {
     fn new(seed: u64) -> Bench {
         let mut rng = Rng::new(seed, Stream::Test, 0);
         let quantum_bytes = [64, 500, 1500, 9000][rng.below(4) as usize];
-        let settings = Settings { quantum_bytes: Some(quantum_bytes), ..Settings::default() };
+        let settings = Settings { quantum_bytes, ..Settings::default() };
         let limits = CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
         let (machine, model) =
             (Interface::new(limits, 1500, &settings), Model::new(limits, &settings));
@@ -521,7 +521,7 @@ fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin(
     for seed in 0..300 {
         let mut rng = Rng::new(seed, Stream::Test, 1);
         let quantum_bytes = [64, 500, 1500, 9000][rng.below(4) as usize];
-        let settings = Settings { quantum_bytes: Some(quantum_bytes), ..Settings::default() };
+        let settings = Settings { quantum_bytes, ..Settings::default() };
         let roomy = CacheLimits { low_bytes: 1, high_bytes: 1 << 29, total_bytes: 1 << 30 };
         let mut machine = Interface::<u32>::new(roomy, 1500, &settings);
         let largest: Vec<u64> = (0..4).map(|_| 40 + rng.below(1461)).collect();

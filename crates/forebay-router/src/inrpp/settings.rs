@@ -1,7 +1,10 @@
 //! What an INRPP router is configured with.
 
+use alloc::format;
 use alloc::sync::Arc;
-use forebay_base::{PortId, Rate, Span};
+use core::f64::consts::{PI, SQRT_2};
+use forebay_base::{ParamError, Params, PortId, Rate, Span, require};
+use serde::{Deserialize, Serialize};
 
 /// Sizes of the cache of one interface (paper, section II-A).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -32,6 +35,14 @@ pub enum CacheSize {
     Ports(Arc<[CacheLimits]>),
 }
 
+impl Default for CacheSize {
+    /// The paper's.
+    fn default() -> CacheSize {
+        let [low, high, total] = [4, 8, 10].map(Span::from_secs);
+        CacheSize::Time { low, high, total }
+    }
+}
+
 impl CacheSize {
     /// The sizes at the interface `port`, which has this rate.
     ///
@@ -55,52 +66,96 @@ impl CacheSize {
     }
 }
 
-/// Everything that an INRPP router takes from its scenario.
-#[derive(Clone, Debug, PartialEq)]
+/// Routers that run INRPP.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(default, deny_unknown_fields)]
 pub struct Settings {
-    /// Caches.
+    /// Caches: their sizes may follow from the network, so scenarios read that key themselves.
+    #[serde(skip)]
     pub cache: CacheSize,
-    /// True if excess data may leave on 1-hop detours.
+    /// If true, excess data may leave on detours of one hop. Default: true.
     pub detours: bool,
-    /// T_p: time between probes of a detour (paper: 10 ms).
+    /// Time between two probes of a detour, T_p. Range: 100us to 10s. Default: "10ms".
     pub probe_interval: Span,
-    /// T_d: time between decisions to open or close a detour (paper: 50 ms, at least 5 T_p).
+    /// Time between two decisions to open or close a detour, T_d. Below 5 probe_interval loads have
+    /// not settled since the last decision, and a note reports it. Range: probe_interval or more.
+    /// Default: 5 probe_interval. Example: "50ms".
     pub decision_interval: Span,
-    /// Gain alpha of the detour rate, in (0, pi / (4 sqrt 2)); beta is alpha^2 sqrt 2. The paper
-    /// does not state it; 0.4 is TeXCP's.
+    /// Gain of the rate of detours. Range: more than 0, less than 0.555 (pi / (4 sqrt 2)). Default:
+    /// 0.4.
+    // beta is alpha^2 sqrt 2. The paper does not state alpha; 0.4 is TeXCP's.
     pub alpha: f64,
-    /// Weight of the last interval in the load that the rate is computed from, in (0, 1]; 1: no
-    /// filter, 1/3: a span of five samples, as the paper has it.
+    /// Weight of the last probe interval in the load that sets the rate of detours: 1 is no filter,
+    /// 1/3 is the paper's. Range: more than 0, at most 1. Default: 1.
     pub load_weight: f64,
-    /// DRR quantum: bytes that a flow may send per round; None: the MTU of the link. With less a
-    /// new flow is not ahead of others with its first packet.
-    pub quantum_bytes: Option<u32>,
-    /// Shortest time for which an interface tells that its congestion is over (state DB).
+    /// Bytes that a flow may send from a cache per round of deficit round robin. Below the MTU, the
+    /// first packet of a new flow does not overtake those of other flows. Range: 64 to 1048576, or
+    /// 0: the MTU of the link. Default: 0. Example: 1500.
+    pub quantum_bytes: u32,
+    /// Shortest time for which an interface signals that its congestion is over. Range: 1ms to
+    /// 100s. Default: "200ms".
     pub cancel_for: Span,
-    /// Shortest time after which an upstream interface forgets a nonce of which it heard nothing.
+    /// Shortest time after which a router forgets a congested downstream interface that sends it no
+    /// signals. Range: 1ms to 100s. Default: "1s".
     pub forget_after: Span,
-    /// Shortest time after which one packet of a flow in closed loop is released though no ACK
-    /// came.
+    /// Shortest time without an ACK after which one packet of a held flow is released. Range: 1ms
+    /// to 100s. Default: "200ms".
     pub watchdog: Span,
     /// Count per flow what came and left at each interface: for figures, it costs a look-up per
-    /// packet.
+    /// packet. Not a key of scenarios.
+    #[serde(skip)]
     pub flow_totals: bool,
+}
+
+impl Settings {
+    /// Probes per decision below which loads have not settled (paper, section II-B).
+    pub const MIN_PROBES_PER_DECISION: u64 = 5;
+    /// With alpha at or above it the rate of detours is not stable, by TeXCP's analysis.
+    const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
+}
+
+impl Params for Settings {
+    fn check(&self) -> Result<(), ParamError> {
+        let within = |param: &'static str, value: Span, least: Span, most: Span| {
+            let fits = (least..=most).contains(&value);
+            require(fits, param, format!("{} to {}", least.text(), most.text()))
+        };
+        let patience =
+            |param, value| within(param, value, Span::from_millis(1), Span::from_secs(100));
+        let (least, most) = (Span::from_micros(100), Span::from_secs(10));
+        within("probe_interval", self.probe_interval, least, most)?;
+        let (least, most) = (self.probe_interval, Span::from_secs(1_000));
+        within("decision_interval", self.decision_interval, least, most)?;
+        let is_stable = self.alpha > 0.0 && self.alpha < Settings::ALPHA_BOUND;
+        require(is_stable, "alpha", "more than 0 and less than 0.555")?;
+        let is_weight = self.load_weight > 0.0 && self.load_weight <= 1.0;
+        require(is_weight, "load_weight", "more than 0, at most 1")?;
+        let quantum = self.quantum_bytes == 0 || (64..=1 << 20).contains(&self.quantum_bytes);
+        require(quantum, "quantum_bytes", "64 to 1048576 bytes, or 0: the MTU of the link")?;
+        patience("cancel_for", self.cancel_for)?;
+        patience("forget_after", self.forget_after)?;
+        patience("watchdog", self.watchdog)
+    }
+    fn implied(&self, given: &dyn Fn(&str) -> bool, table: &Settings) -> Settings {
+        let mut settings = table.clone();
+        if given("probe_interval") {
+            settings.decision_interval = self.probe_interval * Settings::MIN_PROBES_PER_DECISION;
+        }
+        settings
+    }
 }
 
 impl Default for Settings {
     fn default() -> Settings {
         Settings {
-            cache: CacheSize::Time {
-                low: Span::from_secs(4),
-                high: Span::from_secs(8),
-                total: Span::from_secs(10),
-            },
+            cache: CacheSize::default(),
             detours: true,
             probe_interval: Span::from_millis(10),
             decision_interval: Span::from_millis(50),
             alpha: 0.4,
             load_weight: 1.0,
-            quantum_bytes: None,
+            quantum_bytes: 0,
             cancel_for: Span::from_millis(200),
             forget_after: Span::from_secs(1),
             watchdog: Span::from_millis(200),

@@ -144,7 +144,7 @@ fn every_state_of_a_small_interface_keeps_its_word_and_drains() {
     let bytes = u64::from(UNIT);
     let limits =
         CacheLimits { low_bytes: 2 * bytes, high_bytes: 2 * bytes, total_bytes: 4 * bytes };
-    let settings = Settings { quantum_bytes: Some(UNIT.into()), ..Settings::default() };
+    let settings = Settings { quantum_bytes: UNIT.into(), ..Settings::default() };
     let mut seen = Seen::default();
     let mut edge: Vec<Node> = [(Interface::new(limits, 1500, &settings), BTreeSet::new())].into();
     for _ in 0..6 {
@@ -162,7 +162,7 @@ fn every_state_of_a_small_interface_keeps_its_word_and_drains() {
 fn a_flow_that_may_take_a_detour_does_behind_many_that_may_not() {
     let limits =
         CacheLimits { low_bytes: 1_000_000, high_bytes: 2_000_000, total_bytes: 4_000_000 };
-    let settings = Settings { quantum_bytes: Some(1_500), ..Settings::default() };
+    let settings = Settings { quantum_bytes: 1_500, ..Settings::default() };
     let mut rng = Rng::new(7, Stream::Test, 3);
     // A packet of more than a quantum, and of more than three.
     for wire_len in [1_508, 5_000] {

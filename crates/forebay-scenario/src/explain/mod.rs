@@ -8,8 +8,7 @@ pub(crate) mod schema;
 mod words;
 
 use crate::format::fields::Section;
-use crate::keys::file::File;
-use crate::registry::{Disciplines, Registry};
+use crate::registry::{Disciplines, Registry, tables};
 use crate::resolve::tcp;
 use forebay_base::ParamError;
 use forebay_transport::PRESETS;
@@ -81,9 +80,7 @@ pub struct Keys {
 pub fn keys(registry: &Registry) -> Keys {
     let root = schema(registry);
     let mut walk = Walk { root: &root, all: Vec::new(), tables: Vec::new() };
-    let mut order = Vec::new();
-    File::keys(&mut order);
-    walk.top(&order);
+    walk.top(&tables::top_keys());
     let mut keys = Keys { all: walk.all, tables: walk.tables };
     keys.all.iter_mut().for_each(|key| complete(key, &root, registry));
     keys

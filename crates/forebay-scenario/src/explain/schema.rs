@@ -4,7 +4,7 @@ use crate::format::fields::section_schema;
 use crate::keys::file::File;
 use crate::registry::algorithms::Algorithm;
 use crate::registry::param_types::of_algorithms;
-use crate::registry::{Registry, named};
+use crate::registry::{Registry, named, tables};
 use forebay_cc::Spec;
 use serde_json::{Value as Json, json};
 
@@ -15,6 +15,7 @@ const VARIANT: &str = "A variant that [protocol.NAME] declares.";
 /// JSON Schema (2020-12) of a scenario file.
 pub fn schema(registry: &Registry) -> Json {
     let mut root = section_schema::<File>();
+    tables::describe(&mut root["properties"]);
     named::fill(registry, &mut root);
     let algorithms = schemars::schema_for!(Spec).to_value();
     let all = registry.algorithms();

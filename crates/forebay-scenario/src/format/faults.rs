@@ -34,10 +34,6 @@ impl Faults {
     pub fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
-    /// What is wrong first.
-    pub fn first_problem(&self) -> Option<&Problem> {
-        self.list.first().map(|fault| &*fault.problem)
-    }
     /// Faults so far.
     pub fn len(&self) -> usize {
         self.list.len() + self.more

@@ -32,8 +32,6 @@ pub(crate) trait Section: Sized {
     fn take(fields: &mut Fields<'_>) -> Option<Self>;
     /// Write its keys.
     fn put(&self, table: &mut toml::Table);
-    /// Place and text of the value of one of its own keys; None if it is not given.
-    fn given(&self, key: &str) -> Option<(At<()>, String)>;
     /// Its keys, in order of declaration.
     fn keys(out: &mut Vec<&'static str>);
     /// Add its properties, and the keys that must be there.
@@ -77,10 +75,6 @@ impl<T: Field> At<T> {
     /// The fault of a value out of its range.
     pub fn out_of_range(&self, expected: impl Into<String>) -> Fault {
         self.fault(Problem::OutOfRange { found: shown(&self.value), expected: expected.into() })
-    }
-    /// Its place, and itself as text.
-    pub fn place_and_text(&self) -> (At<()>, String) {
-        (self.place(), shown(&self.value))
     }
 }
 
@@ -173,11 +167,16 @@ impl Fields<'_> {
 
 /// Read a whole table: nothing in it may be left over.
 pub(crate) fn read_section<S: Section>(item: &Item, key: &str) -> Result<S, Fault> {
+    let mut known = Vec::new();
+    S::keys(&mut known);
+    read_among(item, key, &known)
+}
+
+/// Read the keys of a table that are its own; others of `known` are left to others.
+pub(crate) fn read_among<S: Section>(item: &Item, key: &str, known: &[&str]) -> Result<S, Fault> {
     let Value::Table(entries) = &item.value else {
         return Err(item.expected(key, "a table"));
     };
-    let mut known = Vec::new();
-    S::keys(&mut known);
     let mut fault = None;
     for entry in entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
         let unknown = Fault::at(entry.key_loc, key, Problem::UnknownKey(entry.key.clone()));
@@ -259,15 +258,6 @@ macro_rules! sections {
                 } )*
                 $( self.$fkey.put(table); )?
                 let _ = table;
-            }
-            fn given(&self, key: &str) -> Option<(At<()>, String)> {
-                let given = match key {
-                    $( stringify!($rkey) => Some(self.$rkey.place_and_text()), )*
-                    $( stringify!($okey) => self.$okey.as_ref().map(At::place_and_text), )*
-                    _ => None,
-                };
-                $( let given = given.or_else(|| self.$fkey.given(key)); )?
-                given
             }
             fn keys(out: &mut Vec<&'static str>) {
                 out.extend_from_slice(&[$(stringify!($rkey),)* $(stringify!($okey),)*]);

@@ -1,111 +1,35 @@
-//! Numbers with units, as people write them: `10Mbit/s`, `5ms`, `2.5 MB`. Decimal fractions are
-//! exact.
+//! Values of the format that are numbers, most of them with units, which
+//! [`forebay_base::units`] reads and writes.
 
 use crate::format::error::Problem;
 use crate::format::fault::Fault;
 use crate::format::fields::Field;
 use crate::format::item::{Item, Value};
 use crate::format::traps;
-use forebay_base::{IpVersion, Rate, Span};
+use forebay_base::units::{MAX_SPAN, Quantity, RATES, SIZES, TIMES, Units, Unread};
+use forebay_base::{IpVersion, Rate, Span, units};
 use forebay_metrics::{MetricDoc, Unit};
+use schemars::{JsonSchema, SchemaGenerator};
+use serde::Serialize;
 use serde_json::{Value as Json, json};
-
-/// Longest time that a scenario may name: 100 years of 365.25 days.
-pub(crate) const MAX_SPAN: Span = Span::from_secs(3_155_760_000);
 
 /// Longest propagation delay, and longest jitter, of a link.
 pub(crate) const MAX_DELAY: Span = Span::from_secs(1_000);
 
-type Units = &'static [(&'static str, u128)];
-
-// The first spelling of a factor is the one that is written.
-const RATE_UNITS: Units = &[
-    ("bit/s", 1),
-    ("kbit/s", 1_000),
-    ("Mbit/s", 1_000_000),
-    ("Gbit/s", 1_000_000_000),
-    ("bps", 1),
-    ("kbps", 1_000),
-    ("Mbps", 1_000_000),
-    ("Gbps", 1_000_000_000),
-];
-const TIME_UNITS: Units = &[
-    ("ns", 1),
-    ("us", 1_000),
-    ("ms", 1_000_000),
-    ("s", 1_000_000_000),
-    ("µs", 1_000),
-    ("min", 60_000_000_000),
-];
-const SIZE_UNITS: Units = &[
-    ("B", 1),
-    ("kB", 1_000),
-    ("MB", 1_000_000),
-    ("GB", 1_000_000_000),
-    ("KiB", 1 << 10),
-    ("MiB", 1 << 20),
-    ("GiB", 1 << 30),
-];
-const RATE_EXPECTED: &str = "a rate such as \"10Mbit/s\"";
-const TIME_EXPECTED: &str = "a time such as \"5ms\"";
 const SHARE_EXPECTED: &str = "a share such as 0.9 or \"90%\"";
-const SIZE_EXPECTED: &str = "a size such as 10000 or \"10kB\"";
 const ROOM_EXPECTED: &str = "a size such as \"10MB\" or a time such as \"8s\"";
 const LIMIT_EXPECTED: &str =
     "a queue limit such as \"64kB\", \"100packets\", \"50ms\" or \"1.5BDP\"";
 
-/// A decimal number as an integer and the number of its digits after the point, and the unit behind
-/// it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Quantity<'a> {
-    digits: u128,
-    decimals: u32,
-    unit: &'a str,
-}
-
-/// Why a text is no quantity.
-enum Unread {
-    Negative,
-    NotANumber,
-    TooLong,
-}
-
-fn quantity(text: &str) -> Result<Quantity<'_>, Unread> {
-    let text = text.trim();
-    if text.starts_with('-') {
-        return Err(Unread::Negative);
-    }
-    let end = text.find(|c: char| !c.is_ascii_digit() && c != '.' && c != '_');
-    let (number, unit) = text.split_at(end.unwrap_or(text.len()));
-    let plain: String = number.chars().filter(|&c| c != '_').collect();
-    let (whole, fraction) = plain.split_once('.').unwrap_or((&plain, ""));
-    if whole.is_empty() || fraction.contains('.') || number.ends_with('.') {
-        return Err(Unread::NotANumber);
-    }
-    // 27 digits times the largest factor (6 x 10^10) stay within 128 bits.
-    if whole.len() + fraction.len() > 27 {
-        return Err(Unread::TooLong);
-    }
-    let digits = format!("{whole}{fraction}").parse().map_err(|_| Unread::NotANumber)?;
-    Ok(Quantity { digits, decimals: fraction.len() as u32, unit: unit.trim_start() })
-}
-
-impl Quantity<'_> {
-    /// Its number without the unit, for messages.
-    fn value(&self) -> f64 {
-        self.digits as f64 / 10f64.powi(self.decimals as i32)
-    }
-    /// Its value times `factor`, to the nearest integer.
-    fn scaled(&self, factor: u128) -> u128 {
-        let divisor = 10u128.pow(self.decimals);
-        (self.digits * factor + divisor / 2) / divisor
-    }
+/// The number of a quantity without the unit, for messages.
+fn number(read: &Quantity<'_>) -> f64 {
+    read.digits as f64 / 10f64.powi(read.decimals as i32)
 }
 
 fn unit_problem(expected: &'static str, found: &str, units: &[&str]) -> (Problem, Option<String>) {
-    let read = quantity(found).ok();
+    let read = Quantity::read(found).ok();
     let unit = read.map(|q| q.unit).unwrap_or_default();
-    let near = read.and_then(|read| traps::hint(read.value(), unit, units)).or_else(|| {
+    let near = read.and_then(|read| traps::hint(number(&read), unit, units)).or_else(|| {
         crate::format::fault::nearest(unit, units).map(|near| format!("did you mean `{near}`?"))
     });
     let why = match unit {
@@ -117,8 +41,8 @@ fn unit_problem(expected: &'static str, found: &str, units: &[&str]) -> (Problem
 }
 
 /// Read a number with one of `units`, as a multiple of the smallest.
-fn read_units(item: &Item, key: &str, units: Units, expected: &'static str) -> Result<u128, Fault> {
-    let names: Vec<&str> = units.iter().map(|u| u.0).collect();
+fn read_units(item: &Item, key: &str, units: Units) -> Result<u128, Fault> {
+    let expected = units.expected;
     let fault = |problem| Fault::at(item.loc, key, problem);
     let text = match &item.value {
         Value::String(text) => text.clone(),
@@ -126,10 +50,11 @@ fn read_units(item: &Item, key: &str, units: Units, expected: &'static str) -> R
         Value::Float(x) => x.to_string(),
         _ => return Err(item.expected(key, expected)),
     };
-    let parsed = quantity(&text).map_err(|why| unread(item, key, expected, &text, why))?;
-    match units.iter().find(|u| u.0 == parsed.unit) {
-        Some(&(_, factor)) => Ok(parsed.scaled(factor)),
+    let parsed = Quantity::read(&text).map_err(|why| unread(item, key, expected, &text, why))?;
+    match units.factor(parsed.unit) {
+        Some(factor) => Ok(parsed.scaled(factor)),
         None => {
+            let names: Vec<&str> = units.names().collect();
             let (problem, hint) = unit_problem(expected, &text, &names);
             Err(Fault { hint, ..fault(problem) })
         }
@@ -144,9 +69,7 @@ pub(crate) fn in_unit_of(metric: &MetricDoc, item: &Item, key: &str) -> Result<f
             let unit_ns = (metric.scale * 1e9).round();
             Span::read(item, key).map(|span| span.as_nanos() as f64 / unit_ns)
         }
-        Unit::BitsPerSecond => {
-            read_units(item, key, RATE_UNITS, RATE_EXPECTED).map(|bps| bps as f64)
-        }
+        Unit::BitsPerSecond => read_units(item, key, RATES).map(|bps| bps as f64),
         Unit::Bytes => Bytes::read(item, key).map(|bytes| bytes.0 as f64),
         Unit::Share => percent(item, key),
         Unit::Plain | Unit::Count => Err(item.expected(key, "a number")),
@@ -158,7 +81,7 @@ fn percent(item: &Item, key: &str) -> Result<f64, Fault> {
     let Value::String(text) = &item.value else {
         return Err(item.expected(key, SHARE_EXPECTED));
     };
-    let read = quantity(text).map_err(|why| unread(item, key, SHARE_EXPECTED, text, why))?;
+    let read = Quantity::read(text).map_err(|why| unread(item, key, SHARE_EXPECTED, text, why))?;
     if read.unit == "%" {
         return Ok(read.digits as f64 / 10f64.powi(read.decimals as i32 + 2));
     }
@@ -191,35 +114,23 @@ fn decimal(x: f64) -> String {
     if x == 0.0 || (1e-9..1e15).contains(&x.abs()) { x.to_string() } else { format!("{x:e}") }
 }
 
-/// The largest unit that divides `value`.
-fn show(value: u128, units: Units) -> String {
-    let fits = units.iter().filter(|u| value.is_multiple_of(u.1) && value > 0);
-    // max_by_key gives the last of equals; the first spelling is wanted, so the order is turned.
-    let (name, factor) = fits.rev().max_by_key(|u| u.1).unwrap_or(&units[0]);
-    format!("{}{name}", value / factor)
-}
-
-fn pattern(units: Units) -> String {
-    let names: Vec<&str> = units.iter().map(|u| u.0).collect();
-    format!("^\\s*[0-9][0-9_]*(\\.[0-9_]+)?\\s*({})\\s*$", names.join("|"))
+/// The schema of a type that serde reads.
+fn schema_of<T: JsonSchema>() -> Json {
+    T::json_schema(&mut SchemaGenerator::default()).to_value()
 }
 
 impl Field for Rate {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let range = "a rate from 1kbit/s to 400Gbit/s";
-        let bps =
-            read_units(item, key, RATE_UNITS, RATE_EXPECTED).map_err(|f| in_range(f, range))?;
+        let bps = read_units(item, key, RATES).map_err(|f| in_range(f, range))?;
         let rate = u64::try_from(bps).ok().and_then(Rate::new);
         rate.ok_or_else(|| range_fault(item, key, range))
     }
     fn write(&self) -> toml::Value {
-        toml::Value::String(show(self.bps().into(), RATE_UNITS))
+        toml::Value::String(self.text())
     }
     fn schema() -> Json {
-        json!({
-            "title": "rate", "type": "string", "pattern": pattern(RATE_UNITS),
-            "examples": ["10Mbit/s", "1Gbps"]
-        })
+        schema_of::<Rate>()
     }
     fn stand_in() -> Option<Self> {
         Some(Rate::mbps(1000))
@@ -233,24 +144,15 @@ impl Field for Span {
             Some("delay" | "jitter") => "a time from 0s to 1000s",
             _ => "a time from 0s to 100 years",
         };
-        let ns =
-            read_units(item, key, TIME_UNITS, TIME_EXPECTED).map_err(|f| in_range(f, range))?;
+        let ns = read_units(item, key, TIMES).map_err(|f| in_range(f, range))?;
         let span = u64::try_from(ns).ok().map(Span::from_nanos).filter(|&s| s <= MAX_SPAN);
         span.ok_or_else(|| range_fault(item, key, range))
     }
     fn write(&self) -> toml::Value {
-        // Minutes are read, not written: 60s says the same.
-        let text = match self.is_zero() {
-            true => "0s".to_string(),
-            false => show(self.as_nanos().into(), &TIME_UNITS[..4]),
-        };
-        toml::Value::String(text)
+        toml::Value::String(self.text())
     }
     fn schema() -> Json {
-        json!({
-            "title": "time", "type": "string", "pattern": pattern(TIME_UNITS),
-            "examples": ["5ms", "1.5s"]
-        })
+        schema_of::<Span>()
     }
     fn stand_in() -> Option<Self> {
         Some(Span::from_millis(1))
@@ -303,32 +205,24 @@ impl Field for Seconds {
 }
 
 /// A number of bytes: an integer, or a string with a unit.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Bytes(pub u64);
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize)]
+pub(crate) struct Bytes(#[serde(with = "units::Bytes")] pub u64);
 
 impl Field for Bytes {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let range = "0 to 18446744073709551615 bytes";
         let bytes = match item.value {
             Value::Integer(i) => u128::try_from(i).ok(),
-            _ => Some(
-                read_units(item, key, SIZE_UNITS, SIZE_EXPECTED).map_err(|f| in_range(f, range))?,
-            ),
+            _ => Some(read_units(item, key, SIZES).map_err(|f| in_range(f, range))?),
         };
         let bytes = bytes.and_then(|b| u64::try_from(b).ok());
         bytes.map(Bytes).ok_or_else(|| range_fault(item, key, range))
     }
     fn write(&self) -> toml::Value {
-        match i64::try_from(self.0) {
-            Ok(bytes) => toml::Value::Integer(bytes),
-            Err(_) => toml::Value::String(format!("{}B", self.0)),
-        }
+        toml::Value::try_from(self).expect("an integer or a text")
     }
     fn schema() -> Json {
-        json!({ "anyOf": [
-            { "type": "integer", "minimum": 0 },
-            { "title": "size", "type": "string", "pattern": pattern(SIZE_UNITS) }
-        ] })
+        schema_of::<units::Bytes>()
     }
     fn stand_in() -> Option<Self> {
         Some(Bytes(1))
@@ -359,8 +253,8 @@ impl Field for GivenLimit {
         let Value::String(text) = &item.value else {
             return Err(item.expected(key, LIMIT_EXPECTED));
         };
-        let q = quantity(text).map_err(|why| unread(item, key, LIMIT_EXPECTED, text, why))?;
-        let units = SIZE_UNITS.iter().chain(TIME_UNITS).map(|u| u.0).chain(["packets", "BDP"]);
+        let q = Quantity::read(text).map_err(|why| unread(item, key, LIMIT_EXPECTED, text, why))?;
+        let units = SIZES.names().chain(TIMES.names()).chain(["packets", "BDP"]);
         let range = || range_fault(item, key, "a queue of at most 2^63 bytes or 100 years");
         let small = |value: u128| u64::try_from(value).ok().filter(|&v| v < 1 << 63);
         if matches!(q.unit, "packets" | "packet") {
@@ -370,10 +264,10 @@ impl Field for GivenLimit {
             let millionths = small(q.scaled(1_000_000));
             return millionths.map(|millionths| GivenLimit::Bdp { millionths }).ok_or_else(range);
         }
-        if let Some(&(_, factor)) = SIZE_UNITS.iter().find(|u| u.0 == q.unit) {
+        if let Some(factor) = SIZES.factor(q.unit) {
             return small(q.scaled(factor)).map(GivenLimit::Bytes).ok_or_else(range);
         }
-        if let Some(&(_, factor)) = TIME_UNITS.iter().find(|u| u.0 == q.unit) {
+        if let Some(factor) = TIMES.factor(q.unit) {
             let span = small(q.scaled(factor)).map(Span::from_nanos).filter(|&s| s <= MAX_SPAN);
             return span.map(GivenLimit::Time).ok_or_else(range);
         }
@@ -424,14 +318,15 @@ impl Field for Room {
             Value::Integer(_) => return Bytes::read(item, key).map(|bytes| Room::Bytes(bytes.0)),
             _ => return Err(item.expected(key, ROOM_EXPECTED)),
         };
-        let unit = quantity(text).map_err(|why| unread(item, key, ROOM_EXPECTED, text, why))?.unit;
-        if TIME_UNITS.iter().any(|u| u.0 == unit) {
+        let unit =
+            Quantity::read(text).map_err(|why| unread(item, key, ROOM_EXPECTED, text, why))?.unit;
+        if TIMES.factor(unit).is_some() {
             return Span::read(item, key).map(Room::Time);
         }
-        if SIZE_UNITS.iter().any(|u| u.0 == unit) {
+        if SIZES.factor(unit).is_some() {
             return Bytes::read(item, key).map(|bytes| Room::Bytes(bytes.0));
         }
-        let units: Vec<&str> = SIZE_UNITS.iter().chain(TIME_UNITS).map(|u| u.0).collect();
+        let units: Vec<&str> = SIZES.names().chain(TIMES.names()).collect();
         let (problem, hint) = unit_problem(ROOM_EXPECTED, text, &units);
         Err(Fault { hint, ..Fault::at(item.loc, key, problem) })
     }

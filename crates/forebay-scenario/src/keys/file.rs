@@ -15,13 +15,11 @@ use crate::keys::attacks::AttackEntry;
 use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
 use crate::keys::expect::ExpectEntry;
 use crate::keys::inrpp::InrppTable;
-use crate::keys::kickass::KickAssTable;
 use crate::keys::kinds::{Disciplines, Routers, Schemes, Word};
 use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
 use crate::keys::losses::LossKey;
 use crate::keys::middleboxes::MiddleboxTable;
-use crate::keys::named::{Named, Param, forms, param};
-use crate::keys::rcp::RcpTable;
+use crate::keys::named::{Named, Param, forms, param, read_own, write_own};
 use crate::keys::reassembly::ReassemblyTable;
 use crate::keys::schedules::ScheduleKey;
 use crate::keys::sizes::SizeOf;
@@ -125,10 +123,6 @@ sections! {
             tcp_of: TcpOf,
             /// Which routers run INRPP, and their parameters.
             inrpp: InrppTable,
-            /// Ports of routers under RCP.
-            rcp: RcpTable,
-            /// Ports of routers under Kick-Ass.
-            kickass: KickAssTable,
             /// How hosts reassemble fragmented datagrams.
             reassembly: ReassemblyTable,
             /// Parameters of congestion control algorithms, one table per protocol; a table with
@@ -589,27 +583,16 @@ pub(crate) struct Queue {
 
 impl Field for Queue {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        let Value::Table(entries) = &item.value else {
+        let Value::Table(_) = &item.value else {
             let limit = Some(At::<GivenLimit>::read(item, key)?);
             let table = QueueTable { limit, ..QueueTable::default() };
             return Ok(Queue { table, params: Vec::new() });
         };
-        let mut known = Vec::new();
-        QueueTable::keys(&mut known);
-        let own = |entry: &&Entry| known.contains(&entry.key.as_str());
-        let (own, params): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(own);
-        let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
-        let params = params.into_iter().map(|entry| param(entry, key)).collect();
-        Ok(Queue { table: QueueTable::read(&own, key)?, params })
+        let (table, params) = read_own(item, key)?;
+        Ok(Queue { table, params })
     }
     fn write(&self) -> toml::Value {
-        let mut table = match self.table.write() {
-            toml::Value::Table(table) => table,
-            _ => toml::Table::new(),
-        };
-        let params = self.params.iter().map(|p| (p.key.clone(), p.value.value.clone()));
-        table.extend(params);
-        toml::Value::Table(table)
+        write_own(&self.table, &self.params)
     }
     fn schema() -> Json {
         json!({ "anyOf": [forms::<Disciplines>(&QueueTable::schema()), GivenLimit::schema()] })

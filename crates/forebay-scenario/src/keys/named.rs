@@ -4,7 +4,7 @@
 
 use crate::format::error::Problem;
 use crate::format::fault::Fault;
-use crate::format::fields::{At, Field};
+use crate::format::fields::{At, Field, Section, read_section};
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::source::Loc;
 use crate::keys::kinds::Word;
@@ -25,6 +25,26 @@ pub(crate) fn param(entry: &Entry, key: &str) -> Param {
     let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
     let value = At { value, loc: entry.item.loc, key };
     Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
+}
+
+/// The own keys of a table, and parameters that stand beside them.
+pub(crate) fn read_own<S: Section>(item: &Item, key: &str) -> Result<(S, Vec<Param>), Fault> {
+    let Value::Table(entries) = &item.value else { return Err(item.expected(key, "a table")) };
+    let mut known = Vec::new();
+    S::keys(&mut known);
+    let own = |entry: &&Entry| known.contains(&entry.key.as_str());
+    let (own, params): (Vec<&Entry>, Vec<&Entry>) = entries.iter().partition(own);
+    let own = Item { value: Value::Table(own.into_iter().cloned().collect()), loc: item.loc };
+    let params = params.into_iter().map(|entry| param(entry, key)).collect();
+    Ok((read_section(&own, key)?, params))
+}
+
+/// The same as one table.
+pub(crate) fn write_own(own: &impl Section, params: &[Param]) -> toml::Value {
+    let mut table = toml::Table::new();
+    own.put(&mut table);
+    table.extend(params.iter().map(|param| (param.key.clone(), param.value.value.clone())));
+    toml::Value::Table(table)
 }
 
 /// In a schema, the place of the names of a kind, which the registry fills in.

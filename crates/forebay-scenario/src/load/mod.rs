@@ -7,19 +7,17 @@ use crate::Scenario;
 use crate::format::error::{Problem, ScenarioError};
 use crate::format::fault::Fault;
 use crate::format::faults::{self, Faults, Lost};
-use crate::format::fields::{At, Field, Section, shown};
+use crate::format::fields::{At, read_among, shown};
 use crate::format::source::{self, Sources};
 use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
-use crate::keys::inrpp;
-use crate::keys::kickass::KickAssTable;
-use crate::keys::port_tables::{self, PortTable};
-use crate::keys::rcp::RcpTable;
+use crate::keys::inrpp::NAME;
 use crate::model::protocols::Names;
-use crate::plan::{mtu_check, network, outline, samples};
+use crate::plan::{caches, mtu_check, network, outline, queues, samples};
+use crate::registry::tables::{self, ParamTables};
 use crate::registry::{Registry, named};
 use crate::resolve::{
-    attacks, buffers, events, expect, flows, protocols, queues, schedules, tcp, tcp_of, topology,
+    attacks, buffers, events, expect, flows, inrpp, protocols, schedules, tcp, tcp_of, topology,
 };
 use forebay_base::{IpVersion, Span, Time};
 use forebay_net::EventSpec;
@@ -57,6 +55,7 @@ impl Scenario {
 /// What can be read of a file, and what is wrong with the rest.
 struct Readable {
     file: File,
+    tables: ParamTables,
     faults: Faults,
     lost: Lost,
     /// One of the faults is that there are too many hosts or flows.
@@ -79,18 +78,18 @@ fn read_file(
     for assignment in &options.set {
         faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE));
     }
-    let mut known = Vec::new();
-    <File as Section>::keys(&mut known);
+    let known = tables::top_keys();
     let mut too_large = false;
     // Taking out what the types of values are wrong with may show a group that is too large, and
     // that another.
     for _ in 0..MOST_CUTS {
         let mut wrong = Faults::default();
         named::check(&options.registry, &document, &mut wrong);
-        let file = wrong.keep(File::read(&document, ""));
+        let tables = tables::read(&document, &mut wrong);
+        let file = wrong.keep(read_among::<File>(&document, "", &known));
         if let Some(file) = file.filter(|_| wrong.is_empty()) {
             if wrong.keep(outline::check(&file)).is_some() {
-                return Ok(Readable { file, faults, lost, too_large });
+                return Ok(Readable { file, tables, faults, lost, too_large });
             }
             too_large = true;
         }
@@ -110,10 +109,11 @@ fn read(
     base: &Path,
     sources: &mut Sources,
 ) -> Result<Scenario, Faults> {
-    let Readable { file, mut faults, lost, .. } = read_file(text, name, options, sources)?;
+    let Readable { file, tables, mut faults, lost, .. } = read_file(text, name, options, sources)?;
     let registry = &options.registry;
     let mut topology = topology::expand(registry, &file, (sources, base), lost, &mut faults);
-    let inrpp = inrpp::resolve(&file, &mut topology, &mut faults);
+    let params = tables.get(NAME).map(|table| &table.params);
+    let inrpp = inrpp::resolve(&file, params, &mut topology, &mut faults);
     let topology = topology;
     let no_keys = file::Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
@@ -145,8 +145,7 @@ fn read(
         tcp_of: Vec::new(),
         router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve(registry))),
         inrpp,
-        rcp: faults.or(port_tables::resolve(file.rcp.as_ref()), RcpTable::DEFAULT),
-        kickass: faults.or(port_tables::resolve(file.kickass.as_ref()), KickAssTable::DEFAULT),
+        ports: tables::ports(&tables),
         reassembly: topology.reassembly,
         specs,
         nodes: topology.nodes.clone(),
@@ -158,17 +157,17 @@ fn read(
         unused: sources.take_notes(),
     };
     // The flows say how large the buffers of some protocols are.
-    let tables = file.tcp_of.as_ref();
-    scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), tables, &mut faults);
+    let of = file.tcp_of.as_ref();
+    scenario.tcp_of = tcp_of::resolve(&scenario, (&topology, &names), of, &mut faults);
     scenario.expect = expect::resolve(&file, &scenario, (&names, &topology.lost), &mut faults);
-    check_sizes(&scenario, &file, &topology, &mut faults);
+    check_sizes(&scenario, (&file, &tables), &topology, &mut faults);
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
 }
 
 /// Packets and caches have a size where all that they are made of is right.
 fn check_sizes(
     scenario: &Scenario,
-    file: &File,
+    (file, tables): (&File, &ParamTables),
     topology: &topology::Topology,
     faults: &mut Faults,
 ) {
@@ -179,18 +178,11 @@ fn check_sizes(
     mtu_check::check(scenario, file, topology, faults);
     queues::check(scenario, topology, faults);
     if faults.is_empty() {
-        faults.keep(inrpp::check(scenario, file.inrpp.as_ref()));
+        let given = file.inrpp.as_ref().map(|at| &at.value.table);
+        faults.keep(caches::check(scenario, given));
     }
     if faults.is_empty() {
-        let port_key = |scheme: &str, key: &str| {
-            let given = match scheme {
-                RcpTable::NAME => file.rcp.as_ref()?.value.given(key),
-                KickAssTable::NAME => file.kickass.as_ref()?.value.given(key),
-                _ => None,
-            };
-            given.map(|(place, _)| place)
-        };
-        let places = network::Places { file, topology, port_key: &port_key };
+        let places = network::Places { file, topology, tables };
         faults.keep(network::check(scenario, &places));
     }
 }

@@ -3,6 +3,7 @@
 pub(crate) mod attacks;
 pub(crate) mod channels;
 pub(crate) mod expectation;
+pub(crate) mod inrpp;
 pub(crate) mod labels;
 pub(crate) mod link_names;
 pub(crate) mod protocols;
@@ -10,17 +11,18 @@ pub(crate) mod sizes;
 
 use crate::format::names::Name;
 use crate::keys::file::FctClock;
-use crate::keys::inrpp::InrppNetwork;
 use crate::registry::{Chosen, Disciplines, Registry, Routers, Schemes};
 use attacks::Attack;
 use channels::{Channel, TraceFile};
 use expectation::Expectation;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{EventSpec, Law, Life, LossModel, MiddleboxSpec, NetEvent, ReassemblyLimits};
-use forebay_queue::{KickAssPortParams, Limit, RcpPortParams};
+use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
+use inrpp::InrppNetwork;
 use protocols::ProtocolSpec;
 use sizes::{SizeClasses, SizeLaw};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 /// A scenario with every choice made.
@@ -53,10 +55,9 @@ pub struct Scenario {
     pub router: Option<Arc<Chosen<Routers>>>,
     /// Routers of INRPP.
     pub inrpp: InrppNetwork,
-    /// Ports of routers under RCP.
-    pub rcp: RcpPortParams,
-    /// Ports of routers under Kick-Ass.
-    pub kickass: KickAssPortParams,
+    /// Parameters of the ports of a scheme, all of them, by its name; schemes that are not there
+    /// have their defaults.
+    pub ports: BTreeMap<&'static str, toml::Table>,
     /// How hosts put pieces of datagrams together again.
     pub reassembly: ReassemblyLimits,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their

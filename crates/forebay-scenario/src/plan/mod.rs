@@ -1,10 +1,13 @@
 pub(crate) mod attacks;
 pub(crate) mod build;
+pub(crate) mod caches;
+pub(crate) mod inrpp;
 pub(crate) mod margin;
 pub mod memory_estimate;
 pub(crate) mod mtu_check;
 pub(crate) mod network;
 pub(crate) mod notes;
 pub(crate) mod outline;
+pub(crate) mod queues;
 pub(crate) mod samples;
 pub mod trace_statistics;

@@ -5,15 +5,17 @@ use crate::format::fault::Fault;
 use crate::format::fields::At;
 use crate::format::fields::shown;
 use crate::format::item::whole;
-use crate::format::names::Name;
 use crate::keys::file::{EventEntry, File};
-use crate::plan::mtu_check;
+use crate::keys::inrpp;
+use crate::plan::{caches, mtu_check};
 use crate::registry::protocol::Bundle;
-use crate::registry::{Carries, Chosen, Kind, Line, RouterTraits, Routers, SchemeTraits, Schemes};
+use crate::registry::tables::ParamTables;
+use crate::registry::{Chosen, Kind, Line, Routers, Schemes};
 use crate::resolve::topology::Topology;
 use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::{IpVersion, NodeId, Rate, Time};
 use forebay_net::{ForwardingSpec, NetEvent, SchemeSpec};
+use forebay_queue::Carries;
 use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
@@ -25,7 +27,7 @@ pub(crate) struct Network {
     /// Schemes that the scenario gives its links, by the address of what it says.
     schemes: BTreeMap<usize, SchemeSpec>,
     /// The scheme of the other ports of routers.
-    needed: (SchemeTraits, SchemeSpec),
+    needed: Option<(Arc<Line<Schemes>>, SchemeSpec)>,
     /// What links between routers carry beyond their MTU for the protocols of the run, in bytes.
     mtu_room_bytes: u16,
 }
@@ -45,15 +47,15 @@ impl Network {
         match &wire.port {
             _ if !self.routers.contains_key(&from) => SchemeSpec::None,
             Some(port) => self.schemes[&address(port)].clone(),
-            None => self.needed.1.clone(),
+            None => self.needed.as_ref().map_or(SchemeSpec::None, |(_, spec)| spec.clone()),
         }
     }
     /// On which links the scheme of that port can do its work; None: on all.
-    fn carries(&self, from: NodeId, wire: &LinkDirection, version: IpVersion) -> Option<Carries> {
-        let traits = wire.port.as_ref().map_or(self.needed.0, |port| port.line.traits);
-        // A host has no scheme.
-        let of_router = traits.carries.filter(|_| self.routers.contains_key(&from));
-        of_router.map(|carries| carries(&self.scheme(from, wire), version))
+    fn carries(&self, from: NodeId, wire: &LinkDirection, version: IpVersion) -> Option<Carried> {
+        let carries = self.scheme(from, wire).carries(version)?;
+        let needed = || self.needed.as_ref().map(|(line, _)| line);
+        let line = wire.port.as_ref().map(|port| &port.line).or_else(needed)?;
+        Some(Carried { scheme: Arc::clone(line), carries })
     }
     /// What a link carries beyond its MTU, in bytes.
     pub fn mtu_room_bytes(&self, link: &Link) -> u16 {
@@ -70,8 +72,12 @@ fn address<T>(of: &Arc<T>) -> usize {
     Arc::as_ptr(of).addr()
 }
 
-/// The routers of one kind.
-type OfKind = (RouterTraits, Vec<(NodeId, ForwardingSpec)>);
+/// The links on which a scheme can do its work.
+#[derive(Clone)]
+struct Carried {
+    scheme: Arc<Line<Schemes>>,
+    carries: Carries,
+}
 
 /// What a protocol needs.
 type Need<'a> = (&'a str, Bundle);
@@ -99,10 +105,10 @@ impl Scenario {
             }
         }
         let needed = match wires().all(|wire| wire.port.is_some()) {
-            true => (SchemeTraits::NONE, SchemeSpec::None),
+            true => None,
             false => match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
-                Some(port) => (port.line.traits, self.machine(&port)?),
-                None => (SchemeTraits::NONE, SchemeSpec::None),
+                Some(port) => Some((port.line.clone(), self.machine(&port)?)),
+                None => None,
             },
         };
         let mtu_room_bytes = needs.iter().map(|(_, bundle)| bundle.mtu_room_bytes).max();
@@ -134,26 +140,17 @@ impl Scenario {
             };
             routers.insert(id, router);
         }
-        let mut checks: BTreeMap<Name, OfKind> = BTreeMap::new();
-        for (&id, (line, spec)) in routers.iter().filter(|(_, (line, _))| line.name != plain.name) {
-            let of_kind = checks.entry(line.name.clone()).or_insert((line.traits, Vec::new()));
-            of_kind.1.push((id, spec.clone()));
-        }
-        for (traits, of_kind) in checks.values_mut() {
-            if let Some(fit) = traits.fit {
-                fit(self, needs[0].0, of_kind);
-            }
-            traits.check.map_or(Ok(()), |check| check(self, of_kind))?;
-            for (id, spec) in of_kind {
-                let router = routers.get_mut(id).expect("it is one of them");
-                router.1 = spec.clone();
-            }
-        }
+        let specs = routers.iter_mut().map(|(&id, (_, spec))| (id, spec));
+        caches::fit(self, needs[0].0, &mut specs.collect::<Vec<_>>());
+        caches::check_routers(self, routers.iter().map(|(&id, (_, spec))| (id, spec)))?;
         Ok(routers)
     }
 
     fn machine<K: Kind>(&self, chosen: &Chosen<K>) -> Result<K::Machine, Problem> {
-        chosen.machine(self).map_err(|why| Problem::Conflict(format!("{}: {why}", chosen.name())))
+        let name = chosen.name();
+        let inrpp = (name == inrpp::NAME).then(|| self.inrpp.params());
+        let table = inrpp.or_else(|| self.ports.get(name).cloned()).unwrap_or_default();
+        chosen.machine(&table).map_err(|why| Problem::Conflict(format!("{name}: {why}")))
     }
 
     /// The one thing of a kind that all protocols which need one agree on.
@@ -176,7 +173,7 @@ impl Scenario {
             let text = format!("`{by}` needs the {word} `{name}`, but there is no such {word}");
             return Err(Problem::Conflict(text));
         };
-        Ok(Some(Chosen::of(line.clone(), line.defaults(), toml::Table::new())))
+        Ok(Some(Chosen::plain(line)))
     }
 
     /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
@@ -203,7 +200,7 @@ struct Unfit {
     /// 0: forward; 1: reverse.
     direction: usize,
     what: Misfit,
-    carries: Carries,
+    by: Carried,
 }
 
 enum Misfit {
@@ -215,10 +212,12 @@ enum Misfit {
 
 impl Unfit {
     fn problem(&self) -> Problem {
-        let Carries { by, rates: (low, high), packet_bytes, key, why, .. } = self.carries;
+        let Carried { scheme, carries } = &self.by;
+        let Carries { least_rate, most_rate, packet_bytes, key, why } = *carries;
+        let (by, low, high) = (&scheme.title, shown(&least_rate), shown(&most_rate));
         match self.what {
             Misfit::Rate(rate) | Misfit::LaterRate(_, rate) => {
-                let expected = format!("{} to {} for ports of {by}", shown(&low), shown(&high));
+                let expected = format!("{low} to {high} for ports of {by}");
                 Problem::OutOfRange { found: shown(&rate), expected }
             }
             Misfit::Mtu(mtu) => {
@@ -242,9 +241,10 @@ impl Unfit {
     }
     /// The same where it stands, if it does.
     fn fault(&self, scenario: &Scenario, places: &Places<'_>) -> Option<Fault> {
-        let Places { file, topology, port_key } = places;
+        let Places { file, topology, tables } = places;
         let origin = &topology.origins[self.link][self.direction];
-        let Carries { scheme, packet_bytes, key, .. } = self.carries;
+        let Carried { scheme, carries } = &self.by;
+        let Carries { packet_bytes, key, .. } = *carries;
         match self.what {
             Misfit::Rate(_) => Some(origin.rate.as_ref()?.fault(self.problem())),
             Misfit::LaterRate(_, rate) => {
@@ -265,7 +265,11 @@ impl Unfit {
                 let link = &scenario.links[self.link];
                 let wire = [&link.forward, &link.reverse][self.direction];
                 let own = wire.port.as_ref().is_some_and(|port| port.params.contains_key(key));
-                let place = if own { origin.port.clone() } else { port_key(scheme, key) }?;
+                let common = || {
+                    let mut given = tables.get(scheme.name.as_str())?.given.iter();
+                    given.find(|param| param.key == key).map(|param| param.value.place())
+                };
+                let place = if own { origin.port.clone() } else { common() }?;
                 let expected = format!("at most {mtu}, the mtu_bytes of `{}`", link.name);
                 let found = format!("{key} = {packet_bytes}");
                 Some(place.fault(Problem::OutOfRange { found, expected }))
@@ -278,27 +282,30 @@ impl Scenario {
     /// The first link on which a port cannot do its work.
     fn unfit(&self, network: &Network) -> Option<Unfit> {
         let ports = || self.ports(network);
-        let now = ports().find_map(|(place, wire, carries)| {
-            let (low, high) = carries.rates;
-            let what = match () {
-                () if wire.rate < low || wire.rate > high => Misfit::Rate(wire.rate),
-                () if wire.mtu_bytes < carries.packet_bytes => Misfit::Mtu(wire.mtu_bytes),
-                () => return None,
+        let fits = |carries: &Carries, rate: Rate| {
+            (carries.least_rate..=carries.most_rate).contains(&rate)
+        };
+        let now = ports().find_map(|(place, wire, by)| {
+            let what = if !fits(&by.carries, wire.rate) {
+                Misfit::Rate(wire.rate)
+            } else if wire.mtu_bytes < by.carries.packet_bytes {
+                Misfit::Mtu(wire.mtu_bytes)
+            } else {
+                return None;
             };
-            Some((place, what, carries))
+            Some((place, what, by))
         });
         let later = || {
             self.events.iter().find_map(|event| {
                 let NetEvent::Rate(id, rate) = event.event else { return None };
                 let place = (id.index() / 2, id.index() % 2);
-                let carries = self.port(network, place)?.1;
-                let (low, high) = carries.rates;
+                let by = self.port(network, place)?.1;
                 let what = Misfit::LaterRate(event.at, rate);
-                (rate < low || rate > high).then_some((place, what, carries))
+                (!fits(&by.carries, rate)).then_some((place, what, by))
             })
         };
-        let ((link, direction), what, carries) = now.or_else(later)?;
-        Some(Unfit { link, direction, what, carries })
+        let ((link, direction), what, by) = now.or_else(later)?;
+        Some(Unfit { link, direction, what, by })
     }
 
     /// What the port into a direction (0 forward, 1 reverse) of a link works on; None if it works
@@ -307,7 +314,7 @@ impl Scenario {
         &self,
         network: &Network,
         (link, direction): (usize, usize),
-    ) -> Option<(&LinkDirection, Carries)> {
+    ) -> Option<(&LinkDirection, Carried)> {
         let link = &self.links[link];
         let (from, wire) = [(link.a, &link.forward), (link.b, &link.reverse)][direction];
         network.carries(from, wire, self.ip_version).map(|carries| (wire, carries))
@@ -316,7 +323,7 @@ impl Scenario {
     fn ports(
         &self,
         network: &Network,
-    ) -> impl Iterator<Item = ((usize, usize), &LinkDirection, Carries)> {
+    ) -> impl Iterator<Item = ((usize, usize), &LinkDirection, Carried)> {
         let places = (0..self.links.len()).flat_map(|link| [(link, 0), (link, 1)]);
         places.filter_map(move |place| {
             self.port(network, place).map(|(wire, carries)| (place, wire, carries))
@@ -335,12 +342,14 @@ impl Scenario {
             let Ok(network) = self.network_of(protocol) else { continue };
             for name in names {
                 let scheme = self.bundle(name).port;
-                let mine = self.ports(&network).map(|(.., carries)| carries);
-                let mine = mine.filter(|carries| Some(carries.scheme) == scheme);
-                let Some(carries) = mine.min_by_key(|carries| carries.packet_bytes) else {
+                let mine = self.ports(&network).map(|(.., by)| by);
+                let mine = mine.filter(|by| Some(by.scheme.name.as_str()) == scheme);
+                let Some(by) = mine.min_by_key(|by| by.carries.packet_bytes) else {
                     continue;
                 };
-                let Carries { by, packet_bytes, key, why, scheme, .. } = carries;
+                let Carried { scheme, carries } = &by;
+                let Carries { packet_bytes, key, why, .. } = *carries;
+                let (by, scheme) = (&scheme.title, &scheme.name);
                 let bytes = mtu_check::packet_bytes(self, name);
                 let lacks = u64::from(packet_bytes).saturating_sub(bytes);
                 if lacks > 0 {
@@ -362,8 +371,7 @@ impl Scenario {
 pub(crate) struct Places<'a> {
     pub file: &'a File,
     pub topology: &'a Topology,
-    /// That of a key of the table of a port scheme.
-    pub port_key: &'a dyn Fn(&str, &str) -> Option<At<()>>,
+    pub tables: &'a ParamTables,
 }
 
 /// Errors if routers or ports do not go with a protocol that is compared.

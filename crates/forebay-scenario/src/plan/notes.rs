@@ -1,9 +1,9 @@
 //! What a reader of results should know of a scenario.
 
+use super::queues;
 use crate::Scenario;
 use crate::format::fields::shown;
 use crate::format::units;
-use crate::resolve::queues;
 use forebay_base::Time;
 
 impl Scenario {

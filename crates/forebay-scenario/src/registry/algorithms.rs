@@ -154,7 +154,7 @@ pub struct RegisteredSpec {
 impl RegisteredSpec {
     fn of(line: &Arc<Line<Controllers>>, given: &toml::Table) -> Result<RegisteredSpec, String> {
         let made = (line.make)(given)?;
-        let range = made.range;
+        let range = made.range.clone();
         Ok(RegisteredSpec { chosen: Chosen::of(Arc::clone(line), made, given.clone()), range })
     }
 }
@@ -189,7 +189,7 @@ impl AlgorithmSpec {
     pub fn check(&self) -> Result<(), ParamError> {
         match self {
             AlgorithmSpec::Table(spec) => spec.check(),
-            AlgorithmSpec::Registered(spec) => spec.range,
+            AlgorithmSpec::Registered(spec) => spec.range.clone(),
         }
     }
 

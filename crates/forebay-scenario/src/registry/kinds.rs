@@ -1,19 +1,16 @@
 //! The four kinds, and the lines of their tables.
 
-use super::{Kind, Line, Lines, Made, Make, Over, Registry};
-use crate::keys::inrpp;
-use crate::keys::kickass;
+use super::specs::{over, params_of, read_spec};
+use super::{Kind, Line, Lines, Made, Make, Registry, inrpp};
 pub use crate::keys::kinds::{Controllers, Disciplines, Routers, Schemes, Word};
-use crate::keys::rcp;
 use crate::registry::protocol::Bundle;
-use crate::{Problem, Scenario};
-use forebay_base::{IpVersion, NodeId, ParamError, Rate};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::MakeDiscipline;
 use forebay_queue::{
     DISCIPLINES, DisciplineEntry, DisciplineSpec, SCHEMES, SchemeEntry, SchemeSpec,
 };
 use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
+use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -24,51 +21,19 @@ pub struct ControllerMachine {
     pub(crate) feedback: Arc<dyn Fn() -> AnyFeedback + Send + Sync>,
 }
 
-/// What else there is to know of a port scheme.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct SchemeTraits {
-    /// On which links it can do its work; None: on all.
-    pub(crate) carries: Option<fn(&SchemeSpec, IpVersion) -> Carries>,
-}
-
-impl SchemeTraits {
-    /// There is nothing else.
-    pub const NONE: SchemeTraits = SchemeTraits { carries: None };
-}
-
-/// Links on which a port scheme can do its work.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Carries {
-    /// The scheme, and its title.
-    pub scheme: &'static str,
-    pub by: &'static str,
-    /// The lowest and the highest rate.
-    pub rates: (Rate, Rate),
-    /// The length of packets with which it has something to do, in bytes; which of its keys says
-    /// so, and why. An MTU below leaves it none.
-    pub packet_bytes: u16,
-    pub key: &'static str,
-    pub why: &'static str,
-}
-
 /// What else there is to know of a kind of router.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RouterTraits {
     /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add
     /// to a full-sized packet.
     pub mtu_room_bytes: u16,
-    /// What they take from the network in a run under this protocol.
-    pub(crate) fit: Option<Fit>,
-    /// Errors if they cannot work in this network.
-    pub(crate) check: Option<Check>,
 }
-
-type Fit = fn(&Scenario, &str, &mut [(NodeId, ForwardingSpec)]);
-type Check = fn(&Scenario, &[(NodeId, ForwardingSpec)]) -> Result<(), Problem>;
 
 /// The lines of this build.
 pub(super) fn tables() -> Registry {
-    let schemas = schemars::schema_for!(DisciplineSpec).to_value();
+    let disciplines = schemars::schema_for!(DisciplineSpec).to_value();
+    let schemes = schemars::schema_for!(SchemeSpec).to_value();
+    let routers = schemars::schema_for!(ForwardingSpec).to_value();
     let none = Line {
         name: "none".into(),
         title: "No scheme".to_string(),
@@ -76,17 +41,16 @@ pub(super) fn tables() -> Registry {
         summary: "Ports queue, and do nothing else, whatever protocols run.".to_string(),
         about: Vec::new(),
         schema: no_parameters(),
-        traits: SchemeTraits::NONE,
+        traits: (),
         make: fixed(SchemeSpec::None),
         over: None,
     };
-    let disciplines = DISCIPLINES.iter().map(|entry| discipline(entry, &schemas));
-    let schemes = [none].into_iter().chain(SCHEMES.iter().map(scheme));
+    let of_table = SCHEMES.iter().map(|entry| scheme(entry, &schemes));
     Registry {
         controllers: Vec::new(),
-        disciplines: disciplines.map(Arc::new).collect(),
-        schemes: schemes.map(Arc::new).collect(),
-        routers: ROUTERS.iter().map(router).map(Arc::new).collect(),
+        disciplines: DISCIPLINES.iter().map(|e| discipline(e, &disciplines).into()).collect(),
+        schemes: [none].into_iter().chain(of_table).map(Arc::new).collect(),
+        routers: ROUTERS.iter().map(|entry| router(entry, &routers).into()).collect(),
     }
 }
 
@@ -119,7 +83,7 @@ impl Kind for Disciplines {
 
 impl Kind for Schemes {
     type Machine = SchemeSpec;
-    type Traits = SchemeTraits;
+    type Traits = ();
 
     fn lines(of: &Registry) -> &Lines<Schemes> {
         &of.schemes
@@ -141,57 +105,52 @@ impl Kind for Routers {
     }
 }
 
-/// The parameters of a line of a table, as scenarios give them.
-pub(crate) struct Params<K: Kind> {
-    /// The line.
-    pub name: &'static str,
-    pub schema: fn() -> Json,
-    pub make: fn(&toml::Table) -> Result<Made<K>, String>,
-    pub over: Option<Over>,
-    pub traits: K::Traits,
-}
-
-impl<K: Kind> Params<K> {
-    fn parts(&self) -> (Json, Box<Make<K>>, Option<Over>, K::Traits) {
-        ((self.schema)(), Box::new(self.make), self.over, self.traits.clone())
-    }
-}
-
-/// Schemes and routers whose parameters scenarios give; the others have none.
-const SCHEME_PARAMS: &[Params<Schemes>] = &[rcp::PARAMS, kickass::PARAMS];
-const ROUTER_PARAMS: &[Params<Routers>] = &[inrpp::PARAMS];
-
-fn scheme(entry: &SchemeEntry) -> Line<Schemes> {
-    let params = SCHEME_PARAMS.iter().find(|params| params.name == entry.name);
-    let fixed = || (no_parameters(), fixed((entry.spec)()), None, SchemeTraits::NONE);
-    let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
+fn scheme(entry: &SchemeEntry, schemas: &Json) -> Line<Schemes> {
+    let name = entry.name;
     Line {
-        name: entry.name.into(),
+        name: name.into(),
         title: entry.title.to_string(),
         reference: entry.reference.to_string(),
         summary: entry.summary.to_string(),
         about: entry.about().map(str::to_string).collect(),
-        schema,
-        traits,
-        make,
-        over,
+        schema: parameters(schemas, name),
+        traits: (),
+        make: Box::new(move |given| over(name, &toml::Table::new(), given)),
+        over: Some(Box::new(move |table, given| over(name, table, given))),
     }
 }
 
-fn router(entry: &RouterEntry) -> Line<Routers> {
-    let params = ROUTER_PARAMS.iter().find(|params| params.name == entry.name);
-    let fixed = || (no_parameters(), fixed((entry.spec)()), None, RouterTraits::default());
-    let (schema, make, over, traits) = params.map_or_else(fixed, Params::parts);
-    Line {
-        name: entry.name.into(),
+fn router(entry: &RouterEntry, schemas: &Json) -> Line<Routers> {
+    let name = entry.name;
+    let plain = Line {
+        name: name.into(),
         title: entry.title.to_string(),
         reference: entry.reference.to_string(),
         summary: entry.summary.to_string(),
         about: entry.about().map(str::to_string).collect(),
-        schema,
-        traits,
-        make,
-        over,
+        schema: no_parameters(),
+        traits: RouterTraits::default(),
+        make: fixed((entry.spec)()),
+        over: None,
+    };
+    match (entry.spec)() {
+        ForwardingSpec::PlainIp => plain,
+        _ if name == inrpp::NAME => {
+            let schema = inrpp::schema(parameters(schemas, name));
+            Line {
+                schema,
+                traits: RouterTraits { mtu_room_bytes: DETOUR_TAG_BYTES },
+                make: Box::new(|given| inrpp::over(&toml::Table::new(), given)),
+                over: Some(Box::new(inrpp::over)),
+                ..plain
+            }
+        }
+        _ => Line {
+            schema: parameters(schemas, name),
+            make: Box::new(move |given| over(name, &toml::Table::new(), given)),
+            over: Some(Box::new(move |table, given| over(name, table, given))),
+            ..plain
+        },
     }
 }
 
@@ -221,42 +180,46 @@ fn discipline(entry: &DisciplineEntry, schemas: &Json) -> Line<Disciplines> {
         schema: parameters(schemas, name),
         traits: (),
         make: Box::new(move |given| {
-            let mut tagged = toml::Table::new();
-            tagged.insert(name.to_string(), toml::Value::Table(given.clone()));
-            let spec: DisciplineSpec = toml::Value::Table(tagged).try_into().map_err(first_line)?;
-            let written = toml::Value::try_from(&spec).expect("parameters are plain values");
-            let params = written.get(name).and_then(toml::Value::as_table).cloned();
-            let range: Result<(), ParamError> = spec.check();
+            let spec: DisciplineSpec = read_spec(name, given)?;
+            let params = params_of(name, &spec);
+            let range = spec.check();
             let machine: MakeDiscipline = Arc::new(move |init| spec.build(init));
-            Ok(Made { machine, params: params.unwrap_or_default(), range })
+            Ok(Made { machine, params, range })
         }),
         over: None,
     }
 }
 
-/// The first line says what is wrong; those behind it show a text that is not the user's.
-pub(crate) fn first_line(error: toml::de::Error) -> String {
-    error.message().lines().next().unwrap_or_default().to_string()
-}
-
-/// The parameters of that discipline, out of the schema of the enum of all disciplines, with what
-/// they refer to.
+/// The parameters of that variant, out of the schema of the enum of all, with what they refer to. A
+/// parameter that may be left out is of its type: TOML has no null.
 fn parameters(schemas: &Json, name: &str) -> Json {
-    let of = |schema: &Json| {
-        let pointer = schema["$ref"].as_str().and_then(|r| r.strip_prefix('#'));
-        pointer.and_then(|p| schemas.pointer(p)).cloned()
-    };
     let variants = schemas["oneOf"].as_array().into_iter().flatten();
     let mut found = variants.filter_map(|variant| variant["properties"].get(name));
-    let schema = found.next().cloned().unwrap_or_default();
-    let mut schema = of(&schema).unwrap_or(schema);
+    let mut schema = found.next().cloned().unwrap_or_default();
+    refer(&mut schema, schemas);
     for (_, param) in schema["properties"].as_object_mut().into_iter().flatten() {
-        let Some(Json::Object(referred)) = of(param) else { continue };
-        let Some(param) = param.as_object_mut() else { continue };
-        param.remove("$ref");
-        referred.into_iter().for_each(|(key, value)| {
-            param.entry(key).or_insert(value); // what stands here counts more
-        });
+        refer(param, schemas);
+        let forms = param["anyOf"].as_array().into_iter().flatten();
+        let given: Vec<Json> = forms.filter(|form| form["type"] != "null").cloned().collect();
+        if let ([given], Some(param)) = (&given[..], param.as_object_mut()) {
+            param.remove("anyOf");
+            param.remove("default");
+            param.insert("$ref".to_string(), given["$ref"].clone());
+        }
+        refer(param, schemas);
     }
     schema
+}
+
+/// Put what a schema refers to in place of the reference; what stands beside it counts more.
+fn refer(schema: &mut Json, root: &Json) {
+    let pointer = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
+    let Some(Json::Object(referred)) = pointer.and_then(|p| root.pointer(p)).cloned() else {
+        return;
+    };
+    let Some(schema) = schema.as_object_mut() else { return };
+    schema.remove("$ref");
+    for (key, value) in referred {
+        schema.entry(key).or_insert(value);
+    }
 }

@@ -3,19 +3,21 @@
 //! ([`Registration`]). Both are of one type, which knows nothing of the type of the parameters.
 
 pub(crate) mod algorithms;
+pub(crate) mod inrpp;
 mod kinds;
 pub(crate) mod named;
 pub(crate) mod param_types;
 pub(crate) mod protocol;
 mod registration;
+mod specs;
+pub(crate) mod tables;
 
-pub(crate) use kinds::{Carries, Params, first_line};
 pub use kinds::{
-    ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, SchemeTraits, Schemes, Word,
+    ControllerMachine, Controllers, Disciplines, RouterTraits, Routers, Schemes, Word,
 };
 pub use registration::{NoParams, RegisterError, Registration};
+pub(crate) use specs::first_line;
 
-use crate::Scenario;
 use crate::format::names::Name;
 use crate::registry::param_types::ParamSchema;
 use forebay_base::ParamError;
@@ -60,14 +62,16 @@ pub struct Line<K: Kind> {
     pub traits: K::Traits,
     /// Makes it of the parameters that are given.
     pub(crate) make: Box<Make<K>>,
-    /// Where a scenario has a table of parameters for all of this name: those of the table, and
-    /// over them the given ones.
-    pub(crate) over: Option<Over>,
+    /// Where a scenario may have a table of parameters for all of this name: what is made of the
+    /// given ones and, for the rest, those of the table.
+    pub(crate) over: Option<Box<Over<K>>>,
 }
 
 /// What is made of parameters; Err of such that cannot be read.
 pub(crate) type Make<K> = dyn Fn(&toml::Table) -> Result<Made<K>, String> + Send + Sync;
-pub(crate) type Over = fn(&Scenario, &toml::Table) -> toml::Table;
+/// The same of the parameters of a table, and of those that are given beside it.
+pub(crate) type Over<K> =
+    dyn Fn(&toml::Table, &toml::Table) -> Result<Made<K>, String> + Send + Sync;
 
 /// What a line makes.
 pub(crate) struct Made<K: Kind> {
@@ -116,8 +120,7 @@ pub struct Registry {
 /// The tables of this build.
 impl Default for Registry {
     fn default() -> Registry {
-        static BUILD: LazyLock<Registry> = LazyLock::new(kinds::tables);
-        BUILD.clone()
+        Registry::of_build().clone()
     }
 }
 
@@ -135,6 +138,12 @@ impl PartialEq for Registry {
 }
 
 impl Registry {
+    /// The tables of this build.
+    pub(crate) fn of_build() -> &'static Registry {
+        static BUILD: LazyLock<Registry> = LazyLock::new(kinds::tables);
+        &BUILD
+    }
+
     /// Add what another crate brings: scenarios that are loaded with this registry know its name.
     pub fn register<P, K: Kind>(
         &mut self,
@@ -181,11 +190,15 @@ impl<K: Kind> Chosen<K> {
     pub fn name(&self) -> &str {
         &self.line.name
     }
+    /// The one of which nothing is said.
+    pub(crate) fn plain(line: &Arc<Line<K>>) -> Chosen<K> {
+        Chosen::of(Arc::clone(line), line.defaults(), toml::Table::new())
+    }
     /// What to build it with. Errors in words if the parameters do not go with those of the table
     /// that the scenario has for all of this name.
-    pub(crate) fn machine(&self, scenario: &Scenario) -> Result<K::Machine, String> {
-        let Some(over) = self.line.over else { return Ok(self.machine.clone()) };
-        let made = (self.line.make)(&over(scenario, &self.params))?;
+    pub(crate) fn machine(&self, table: &toml::Table) -> Result<K::Machine, String> {
+        let Some(over) = &self.line.over else { return Ok(self.machine.clone()) };
+        let made = over(table, &self.params)?;
         made.range.map_err(|e| format!("`{}` must be {}", e.param, e.allowed))?;
         Ok(made.machine)
     }
@@ -225,7 +238,11 @@ impl<K: Kind> fmt::Debug for Chosen<K> {
 impl<K: Kind> fmt::Display for Chosen<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.line.name)?;
-        let defaults = self.line.defaults().params;
+        // Beside a table for all of its name what is given counts, whatever the default.
+        let defaults = match self.line.over {
+            Some(_) => toml::Table::new(),
+            None => self.line.defaults().params,
+        };
         let given = self.params.iter().filter(|(key, value)| defaults.get(*key) != Some(value));
         given.into_iter().try_for_each(|(key, value)| write!(f, ", {key} = {value}"))
     }

@@ -1,11 +1,12 @@
 //! What the names of a scenario file stand for, and whether their parameters are theirs.
 
-use super::{Chosen, Kind, Line, Registry};
+use super::{Chosen, Kind, Line, Made, Registry};
 use crate::format::error::Problem;
 use crate::format::fault::Fault;
-use crate::format::faults::Faults;
+use crate::format::faults::{Faults, note};
 use crate::format::fields::{At, Field};
 use crate::format::item::{Item, Value, join};
+use crate::format::source::Loc;
 use crate::keys::file::Queue;
 use crate::keys::kinds::{Disciplines, Routers, Schemes, Word};
 use crate::keys::named::{FORMS, NAMES, Named, OWN, Param};
@@ -21,14 +22,14 @@ impl<K: Kind> Named<K> {
 }
 
 /// A value of the document, its key, and what its names are looked up in.
-struct Place<'a> {
-    registry: &'a Registry,
-    item: &'a Item,
-    key: String,
+pub(super) struct Place<'a> {
+    pub registry: &'a Registry,
+    pub item: &'a Item,
+    pub key: String,
 }
 
 impl<'a> Place<'a> {
-    fn get(&self, key: &str) -> Option<Place<'a>> {
+    pub fn get(&self, key: &str) -> Option<Place<'a>> {
         let Value::Table(entries) = &self.item.value else { return None };
         let entry = entries.iter().find(|entry| entry.key == key)?;
         Some(Place { item: &entry.item, key: join(&self.key, key), ..*self })
@@ -114,27 +115,57 @@ pub(crate) fn choose<K: Kind>(
     params: &[Param],
     place: &At<()>,
 ) -> Result<Chosen<K>, Fault> {
-    let mut given = toml::Table::new();
+    make(&line, params, place).map(|(made, given)| Chosen::of(line, made, given))
+}
+
+/// The same, and the parameters as a table. Each that is wrong is a fault of its own.
+pub(super) fn make<K: Kind>(
+    line: &Line<K>,
+    params: &[Param],
+    place: &At<()>,
+) -> Result<(Made<K>, toml::Table), Fault> {
+    let (mut given, mut wrong) = (toml::Table::new(), None);
     let mut made = line.defaults();
     for param in params {
-        given.insert(param.key.clone(), param.value.value.clone());
-        let read = (line.make)(&given);
-        made = read.map_err(|text| match line.over {
-            // The words are those of the keys of its table.
-            Some(_) => param.value.fault(Problem::Conflict(text)),
-            None => line.param_schema().fault(&param.key, &param.value, text),
-        })?;
-    }
-    let Err(ParamError { param: key, allowed }) = made.range else {
-        return Ok(Chosen::of(line, made, given));
-    };
-    let expected = allowed.to_string();
-    Err(match params.iter().find(|param| param.key == key) {
-        Some(Param { value, .. }) => {
-            value.fault(Problem::OutOfRange { found: value.value.to_string(), expected })
+        let mut more = given.clone();
+        more.insert(param.key.clone(), param.value.value.clone());
+        match (line.make)(&more) {
+            Ok(read) => (made, given) = (read, more),
+            Err(text) => {
+                let schema = line.param_schema();
+                note(&mut wrong, schema.fault(&param.key, &param.value, text));
+            }
         }
-        None => place.fault(Problem::Conflict(format!("`{key}` must be {expected}"))),
-    })
+    }
+    while let Err(ParamError { param: key, allowed }) = made.range.clone() {
+        let expected = allowed.to_string();
+        let Some(Param { value, .. }) =
+            params.iter().find(|p| p.key == key && given.contains_key(key))
+        else {
+            let problem = Problem::Conflict(format!("`{key}` must be {expected}"));
+            note(&mut wrong, place.fault(problem));
+            break;
+        };
+        // As it would be written, where it may come from a table of parameters, too.
+        let written = made.params.get(key).filter(|_| line.over.is_some());
+        let found = match written.unwrap_or(&value.value) {
+            toml::Value::String(text) => text.clone(),
+            other => other.to_string(),
+        };
+        note(&mut wrong, value.fault(Problem::OutOfRange { found, expected }));
+        given.remove(key);
+        made = (line.make)(&given).expect("it could be made with one more");
+    }
+    wrong.map_or(Ok((made, given)), Err)
+}
+
+/// Parameters as they would be given.
+pub(crate) fn given(params: &toml::Table) -> Vec<Param> {
+    let param = |(key, value): (&String, &toml::Value)| {
+        let (key, value) = (key.clone(), At::new(value.clone()));
+        Param { key, key_loc: Loc::default(), value }
+    };
+    params.iter().map(param).collect()
 }
 
 /// The schema of a table, one form for each line. `own` is that of the keys that all have.

@@ -2,8 +2,9 @@
 
 use crate::format::error::Problem;
 use crate::format::fault::Fault;
-use crate::format::fields::At;
+use crate::format::fields::{At, Field};
 use crate::format::item::Item;
+use forebay_base::{Rate, Span};
 use serde_json::{Map, Value as Json};
 
 /// The parameters of something, and where references in them lead.
@@ -34,6 +35,12 @@ enum Takes {
     Boolean,
     Text,
     Names(Vec<String>),
+    /// What this reads.
+    Quantity(fn(&Item, &str) -> Result<(), Fault>),
+}
+
+fn quantity<T: Field>(item: &Item, key: &str) -> Result<(), Fault> {
+    T::read(item, key).map(drop)
 }
 
 impl Takes {
@@ -42,6 +49,11 @@ impl Takes {
         let pointer = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
         if let Some(pointer) = pointer {
             return Takes::of(root, root.pointer(pointer)?);
+        }
+        match schema["title"].as_str() {
+            Some("time") => return Some(Takes::Quantity(quantity::<Span>)),
+            Some("rate") => return Some(Takes::Quantity(quantity::<Rate>)),
+            _ => {}
         }
         if let Some(forms) = schema["anyOf"].as_array() {
             // A parameter that may be left out is of its type or null.
@@ -90,6 +102,10 @@ impl Takes {
             Takes::Integer(least, most) => format!("an integer from {least} to {most}"),
             Takes::Boolean => "true or false".into(),
             Takes::Text => "a string".into(),
+            Takes::Quantity(read) => {
+                let item = Item { loc: value.loc, ..Item::of(&value.value) };
+                return read(&item, &value.key).err();
+            }
             Takes::Names(names) => format!("one of \"{}\"", names.join("\", \"")),
         };
         let item = Item { loc: value.loc, ..Item::of(&value.value) };

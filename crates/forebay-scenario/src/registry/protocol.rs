@@ -4,8 +4,6 @@
 //! algorithms is enough.
 
 use crate::keys::inrpp;
-use crate::keys::kickass;
-use crate::keys::rcp;
 
 /// What a protocol needs beside its controller and its receiver half. Of a registered one:
 /// [`Registration::needs`].
@@ -49,7 +47,19 @@ impl ReferenceMode {
 }
 
 /// The protocols of the table that need something.
-const BUNDLES: &[(&str, Bundle)] = &[rcp::BUNDLE, inrpp::BUNDLE, kickass::BUNDLE];
+const BUNDLES: &[(&str, Bundle)] = &[
+    ("rcp", Bundle { port: Some("rcp"), ..Bundle::NONE }),
+    (
+        inrpp::NAME,
+        Bundle {
+            router: Some(inrpp::NAME),
+            reference: ReferenceMode::Pooled,
+            buffers_hold_a_flow: true,
+            ..Bundle::NONE
+        },
+    ),
+    ("kickass", Bundle { port: Some("kickass"), ..Bundle::NONE }),
+];
 
 impl Bundle {
     /// What a protocol has that needs nothing.

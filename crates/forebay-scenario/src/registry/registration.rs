@@ -1,6 +1,7 @@
 //! The door for what other crates bring.
 
-use super::kinds::{ControllerMachine, Controllers, Disciplines, Routers, Schemes, first_line};
+use super::kinds::{ControllerMachine, Controllers, Disciplines, Routers, Schemes};
+use super::specs::first_line;
 use super::{Kind, Line, Made};
 use crate::format::names::{Name, is_name};
 use crate::registry::protocol::Bundle;

@@ -4,6 +4,7 @@ pub(crate) mod channels;
 pub(crate) mod events;
 pub(crate) mod expect;
 pub(crate) mod flows;
+pub(crate) mod inrpp;
 pub(crate) mod life;
 pub(crate) mod pace;
 pub(crate) mod protocols;

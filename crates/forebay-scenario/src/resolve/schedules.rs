@@ -7,7 +7,6 @@ use crate::format::fault::Fault;
 use crate::format::faults::{Faults, both};
 use crate::format::fields::At;
 use crate::format::source::Sources;
-use crate::keys::losses::LossKey;
 use crate::keys::schedules::{ScheduleFile, ScheduleKey, StepEntry};
 use crate::resolve::topology::{Topology, check_delay};
 use forebay_base::{LinkId, Rate, Span, Time};
@@ -112,9 +111,4 @@ fn step_of(row: &csv::Row<'_>) -> Result<Step, Fault> {
     let loss = row.has(3).then(|| row.probability(3)).transpose();
     let ((at, rate), (delay, loss)) = both(both(row.seconds(0), rate), both(delay, loss))?;
     Ok(Step { at: Time::ZERO + at, rate, delay, loss })
-}
-
-/// What a link loses after all.
-pub(crate) fn loss_of(key: Option<&At<LossKey>>) -> (f64, Option<forebay_net::LossModel>) {
-    key.map_or((0.0, None), |at| at.value.resolve())
 }

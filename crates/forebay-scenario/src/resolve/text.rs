@@ -1,24 +1,24 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
 use crate::format::fields::{At, Section};
-use crate::format::source::Loc;
 use crate::format::units::{Bytes, GivenLimit, Seconds};
 use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
 use crate::keys::file::{
     File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, ProtocolTable, Protocols, Queue,
     QueueTable, RouterEntry, RouterTable,
 };
-use crate::keys::inrpp;
 use crate::keys::life::LawOf;
 use crate::keys::losses::LossKey;
 use crate::keys::middleboxes::MiddleboxTable;
-use crate::keys::named::{Named, Param};
-use crate::keys::port_tables;
+use crate::keys::named::Named;
 use crate::keys::reassembly;
-use crate::registry::{Chosen, Kind};
+use crate::model::inrpp::InrppNetwork;
+use crate::registry::named::given;
+use crate::registry::{Chosen, Kind, Schemes};
 use crate::resolve::attacks;
 use crate::resolve::events;
 use crate::resolve::expect;
+use crate::resolve::inrpp;
 use crate::resolve::life;
 use crate::resolve::sizes;
 use crate::resolve::tcp;
@@ -49,6 +49,14 @@ impl Scenario {
 pub(crate) fn write(scenario: &Scenario) -> String {
     let mut table = toml::Table::new();
     file(scenario).put(&mut table);
+    for line in scenario.registry.lines::<Schemes>() {
+        let needs = |name: &str| scenario.bundle(name).port == Some(&line.name);
+        let params = scenario.ports.get(line.name.as_str()).cloned();
+        let is_needed = line.over.is_some() && scenario.named_protocols().into_iter().any(needs);
+        if let Some(params) = params.or_else(|| is_needed.then(|| line.defaults().params)) {
+            table.insert(line.name.to_string(), toml::Value::Table(params));
+        }
+    }
     let (lists, plain): (Vec<_>, Vec<_>) = table.into_iter().partition(|(_, v)| is_list(v));
     let (tables, plain): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, v)| v.is_table());
     let mut text = String::new();
@@ -97,6 +105,7 @@ fn file(scenario: &Scenario) -> File {
         let reassembly = node.reassembly.map(|limits| At::new(reassembly::table_of(limits)));
         HostEntry(HostGroup { name, reassembly, ..HostGroup::default() })
     };
+    let is_inrpp = scenario.inrpp != InrppNetwork::default() || !scenario.ever_inrpp().is_empty();
     let differs = scenario.reassembly != ReassemblyLimits::of(scenario.ip_version);
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
@@ -112,9 +121,7 @@ fn file(scenario: &Scenario) -> File {
         ip_version: some(scenario.ip_version),
         tcp: some(tcp::describe(&scenario.tcp)),
         tcp_of: some(tcp_of::describe(scenario)),
-        inrpp: inrpp::describe(scenario).map(At::new),
-        rcp: port_tables::describe(scenario),
-        kickass: port_tables::describe(scenario),
+        inrpp: is_inrpp.then(|| At::new(inrpp::describe(&scenario.inrpp))),
         reassembly: differs.then(|| At::new(reassembly::table_of(scenario.reassembly))),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
@@ -143,15 +150,6 @@ fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
         title: spec.title.clone().map(At::new),
         params: given(&spec.algorithm.params()),
     }
-}
-
-/// Parameters as they would be given.
-fn given(params: &toml::Table) -> Vec<Param> {
-    let param = |(key, value): (&String, &toml::Value)| {
-        let (key, value) = (key.clone(), At::new(value.clone()));
-        Param { key, key_loc: Loc::default(), value }
-    };
-    params.iter().map(param).collect()
 }
 
 fn of_registry<K: Kind>(chosen: &Chosen<K>) -> Named<K> {

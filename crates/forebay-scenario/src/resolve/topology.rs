@@ -18,7 +18,6 @@ use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
 use crate::resolve::pace::{overhead_bytes, pace_of};
 use crate::resolve::queues::{queue_of, threshold_of};
-use crate::resolve::schedules;
 use crate::{Link, LinkDirection, Node};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ReassemblyLimits;
@@ -532,7 +531,7 @@ fn wire<T>(
         both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;
     let threshold = params.queue.as_ref().and_then(|queue| threshold_of(&queue.value));
-    let (loss, loss_model) = schedules::loss_of(params.loss.as_ref());
+    let (loss, loss_model) = params.loss.as_ref().map_or((0.0, None), |at| at.value.resolve());
     let wire = LinkDirection {
         rate,
         delay: delay.value,

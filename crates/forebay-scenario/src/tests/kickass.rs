@@ -5,6 +5,10 @@ use forebay_net::SchemeSpec;
 use forebay_queue::KickAssPortParams;
 use forebay_queue::kickass::{Fallback, Ipv6, Rounding, RttAverage};
 
+fn kickass(scenario: &Scenario) -> KickAssPortParams {
+    of_ports(scenario, "kickass")
+}
+
 fn set(set: &[&str]) -> Scenario {
     let scenario = parse_with(SMALL, set).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
@@ -24,8 +28,8 @@ fn ports(scenario: &Scenario) -> Vec<Option<KickAssPortParams>> {
 #[test]
 fn gains_by_name_and_by_number() {
     let gains = |keys: &[&str]| {
-        let control = set(keys).kickass.control;
-        (control.alpha, control.beta)
+        let params = kickass(&set(keys));
+        (params.alpha, params.beta)
     };
     assert_eq!(gains(&[]), (0.4, 0.226));
     assert_eq!(gains(&["kickass.pair=xcp"]), (0.4, 0.226));
@@ -59,24 +63,23 @@ fn every_key_reaches_the_port() {
     assert_eq!(ports.iter().map(Option::is_some).collect::<Vec<_>>(), routers);
     let all = ports[3].expect("a router");
     let ms = Span::from_millis;
-    let control = all.control;
-    assert_eq!((control.gamma, control.initial_rtt), (0.95, ms(3)));
-    assert_eq!((control.max_interval, control.initial_share), (ms(5), 1.0));
+    assert_eq!((all.gamma, all.initial_rtt), (0.95, ms(3)));
+    assert_eq!((all.max_interval, all.initial_share), (ms(5), 1.0));
     assert_eq!((all.rounding, all.least_bytes, all.count_cuts), (Rounding::Shared, 1400, false));
     assert_eq!((all.rtt_average, all.tagged), (RttAverage::Trimmed, true));
     assert_eq!((all.fallback, all.explicit_tcp), (Fallback::Hardened, true));
     assert_eq!((all.cuts_per_rtt, all.ipv6), (8, Ipv6::Insert));
     let one = ports[0].expect("a router");
-    assert_eq!((one.rounding, one.control.beta, one.tagged), (Rounding::Dither, 0.4, true));
+    assert_eq!((one.rounding, one.beta, one.tagged), (Rounding::Dither, 0.4, true));
 }
 
 #[test]
 fn a_preset_stands_for_what_is_not_given() {
     let (paper, recommended) = (KickAssPortParams::paper(), KickAssPortParams::recommended());
-    assert_eq!(set(&[]).kickass, recommended);
-    assert_eq!(set(&["kickass.preset=paper"]).kickass, paper);
-    assert_eq!(set(&["kickass.preset=recommended"]).kickass, recommended);
-    let mixed = set(&["kickass.preset=recommended", "kickass.tagged=false"]).kickass;
+    assert_eq!(kickass(&set(&[])), recommended);
+    assert_eq!(kickass(&set(&["kickass.preset=paper"])), paper);
+    assert_eq!(kickass(&set(&["kickass.preset=recommended"])), recommended);
+    let mixed = kickass(&set(&["kickass.preset=recommended", "kickass.tagged=false"]));
     assert_eq!(mixed, KickAssPortParams { tagged: false, ..recommended });
     // Beside the name of a port it stands for the table, too.
     let ports = ports(&set(&[

@@ -91,3 +91,9 @@ fn message(old: &str, new: &str) -> String {
 fn set_message(assignment: &str) -> String {
     parse_with(SMALL, &[assignment]).expect_err("a wrong --set is refused").to_string()
 }
+
+/// The parameters of all ports of a scheme.
+fn of_ports<P: Default + serde::de::DeserializeOwned>(scenario: &Scenario, scheme: &str) -> P {
+    let given = scenario.ports.get(scheme).cloned();
+    given.map_or_else(P::default, |params| params.try_into().unwrap())
+}

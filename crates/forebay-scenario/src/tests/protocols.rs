@@ -3,7 +3,12 @@
 
 use super::*;
 use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec};
+use forebay_queue::RcpPortParams;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+
+fn rcp_of(scenario: &Scenario) -> RcpPortParams {
+    of_ports(scenario, "rcp")
+}
 
 fn small(set: &[&str]) -> Scenario {
     parse_with(SMALL, set).unwrap_or_else(|error| panic!("{error}"))
@@ -263,7 +268,7 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         decision_interval: ms(36),
         alpha: 0.125,
         load_weight: 0.25,
-        quantum_bytes: Some(3000),
+        quantum_bytes: 3000,
         cancel_for: ms(3),
         forget_after: ms(4),
         watchdog: ms(5),
@@ -308,7 +313,7 @@ fn what_is_allowed_and_seldom_meant_is_told() {
 #[test]
 fn gains_of_rcp_by_name_and_by_number() {
     let gains = |set: &[&str]| {
-        let rcp = small(set).rcp;
+        let rcp = rcp_of(&small(set));
         (rcp.alpha, rcp.beta)
     };
     assert_eq!(gains(&[]), (0.1, 1.0));
@@ -319,7 +324,7 @@ fn gains_of_rcp_by_name_and_by_number() {
     let other =
         ["rcp.gamma=0.95", "rcp.initial_rtt=3ms", "rcp.max_interval=5ms", "rcp.initial_share=1"];
     let scenario = small(&other);
-    let rcp = scenario.rcp;
+    let rcp = rcp_of(&scenario);
     let ms = Span::from_millis;
     assert_eq!(
         (rcp.gamma, rcp.initial_rtt, rcp.max_interval, rcp.initial_share),
@@ -390,7 +395,7 @@ fn the_dumbbell_of_the_inrpp_paper() {
     let figures =
         CacheLimits { low_bytes: 5_000_000, high_bytes: 10_000_000, total_bytes: 12_500_000 };
     assert_eq!(scenario.inrpp.settings.cache, CacheSize::Bytes(figures));
-    assert_eq!((scenario.rcp.alpha, scenario.rcp.beta), (0.1, 1.0));
+    assert_eq!((rcp_of(&scenario).alpha, rcp_of(&scenario).beta), (0.1, 1.0));
     assert_eq!(scenario.notes(), [""; 0]);
 }
 

@@ -12,7 +12,9 @@
 //! ECN echo is that bit.
 
 use forebay_base::Time;
-use forebay_cc::{Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout};
+use forebay_cc::{
+    Ack, Congestion, Controller, Init, Limits, ParamError, Recovered, Timeout, require,
+};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of AIMD(a, b).
@@ -34,13 +36,9 @@ impl Default for Params {
 impl Params {
     /// Errors if a parameter is outside its range.
     pub fn check(&self) -> Result<(), ParamError> {
-        if !(self.add_segments > 0.0 && self.add_segments <= 64.0) {
-            return Err(ParamError { param: "add_segments", allowed: "above 0, at most 64" });
-        }
-        if !(self.keep > 0.0 && self.keep < 1.0) {
-            return Err(ParamError { param: "keep", allowed: "above 0, below 1" });
-        }
-        Ok(())
+        let add = self.add_segments > 0.0 && self.add_segments <= 64.0;
+        require(add, "add_segments", "above 0, at most 64")?;
+        require(self.keep > 0.0 && self.keep < 1.0, "keep", "above 0, below 1")
     }
 }
 

@@ -10,7 +10,9 @@
 //! ECN-capable is queued without a mark, so it may be lost by rule 2 only.
 
 use forebay_base::{DropReason, Packet};
-use forebay_queue::{Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit};
+use forebay_queue::{
+    Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit, require,
+};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of step marking.
@@ -31,8 +33,7 @@ impl Default for Params {
 impl Params {
     /// Errors if a parameter is outside its range.
     pub fn check(&self) -> Result<(), ParamError> {
-        let error = ParamError { param: "mark_packets", allowed: "1 or more" };
-        if self.mark_packets >= 1 { Ok(()) } else { Err(error) }
+        require(self.mark_packets >= 1, "mark_packets", "1 or more")
     }
 }
 

@@ -19,19 +19,8 @@ const CIRCLES: &[(&str, &str, &[&str])] = &[
     // look_ahead/horizon.rs is an impl of Fabric, and build plans look-ahead.
     ("forebay-net", "", &["build", "fabric", "look_ahead"]),
     ("forebay-net", "fabric", &["link_set", "look_ahead"]),
-    ("forebay-scenario", "", SCENARIO),
     ("forebay-transport", "path", &["handshake", "input", "receiver"]),
     ("forebay-transport", "path", &["recovery", "sender"]),
-];
-
-/// The format, the keys and the registry of scenarios name each other.
-#[rustfmt::skip]
-const SCENARIO: &[&str] = &[
-    "algorithms", "attacks", "buffers", "channels", "csv", "error", "events", "expect", "faults",
-    "fields", "file", "inrpp", "item", "kickass", "life", "losses", "middleboxes",
-    "mtu_check", "named", "pace", "param_types", "port_tables", "protocol", "protocols", "queues",
-    "rcp", "reassembly", "registry", "schedules", "sizes", "source", "tcp", "tcp_of", "text",
-    "topology", "traces", "units",
 ];
 
 /// Per entry of a folder, the entries that its code names.
@@ -102,7 +91,7 @@ fn circles_of_crate(package: &str, sources: &BTreeMap<String, String>) -> Circle
 }
 
 /// Per crate, the files of its `src` by their paths from there.
-fn sources(files: &[File]) -> BTreeMap<String, BTreeMap<String, String>> {
+pub fn sources(files: &[File]) -> BTreeMap<String, BTreeMap<String, String>> {
     let mut crates: BTreeMap<String, BTreeMap<String, String>> = BTreeMap::new();
     for file in files {
         let place = file.path.strip_prefix("crates/").and_then(|path| path.split_once("/src/"));

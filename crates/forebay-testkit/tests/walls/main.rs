@@ -5,6 +5,7 @@
 mod arrows;
 mod circles;
 mod columns;
+mod layers;
 mod modules;
 mod outside;
 mod pages;

@@ -161,6 +161,7 @@ impl Crate {
         if named.is_empty() {
             return BTreeSet::from([Target::ItemOf(at.clone())]); // a macro made it
         }
+        let named = prefix(named, rest);
         named.into_iter().flat_map(|target| self.onwards(target, rest, depth)).collect()
     }
 
@@ -182,6 +183,7 @@ impl Crate {
         if named.is_empty() {
             named = self.macro_in_scope(at, name);
         }
+        let named = prefix(named, rest);
         named.into_iter().flat_map(|target| self.onwards(target, rest, depth)).collect()
     }
 
@@ -232,6 +234,16 @@ impl Crate {
         }
         found
     }
+}
+
+/// Of what a name stands for, what may stand before `rest`: where a module and a function have one
+/// name, the module.
+fn prefix(mut named: BTreeSet<Target>, rest: &[String]) -> BTreeSet<Target> {
+    let is_module = |target: &Target| matches!(target, Target::Module(_));
+    if !rest.is_empty() && named.iter().any(is_module) {
+        named.retain(is_module);
+    }
+    named
 }
 
 /// Fills the modules of one file.

@@ -9,18 +9,14 @@ const SCHEMES: &[(&str, &[&str])] = &[
     (
         "rcp",
         &[
-            "crates/forebay-cc/src/lib.rs",                  // a module
-            "crates/forebay-cc/src/table.rs",                // a line
-            "crates/forebay-queue/src/lib.rs",               // a module
-            "crates/forebay-queue/src/schemes.rs",           // a line
-            "crates/forebay-signal/src/lib.rs",              // a module
-            "crates/forebay-scenario/src/file.rs",           // the table [rcp]
-            "crates/forebay-scenario/src/lib.rs",            // the same, read
-            "crates/forebay-scenario/src/protocol.rs",       // what its flows need
-            "crates/forebay-scenario/src/registry/kinds.rs", // its parameters
-            "crates/forebay-scenario/src/text.rs",           // the table, written
-            "crates/forebay-report/src/series.rs",           // the curve of its rate
-            "crates/forebay-report/src/panels.rs",           // the same, drawn
+            "crates/forebay-cc/src/lib.rs",                     // a module
+            "crates/forebay-cc/src/table.rs",                   // a line
+            "crates/forebay-queue/src/lib.rs",                  // a module
+            "crates/forebay-queue/src/schemes.rs",              // a line
+            "crates/forebay-scenario/src/registry/protocol.rs", // what its flows need
+            "crates/forebay-signal/src/lib.rs",                 // a module
+            "crates/forebay-report/src/series.rs",              // the curve of its rate
+            "crates/forebay-report/src/panels.rs",              // the same, drawn
         ],
     ),
     (
@@ -30,11 +26,7 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-cc/src/table.rs",
             "crates/forebay-queue/src/lib.rs",
             "crates/forebay-queue/src/schemes.rs",
-            "crates/forebay-scenario/src/file.rs",
-            "crates/forebay-scenario/src/lib.rs",
-            "crates/forebay-scenario/src/protocol.rs",
-            "crates/forebay-scenario/src/registry/kinds.rs",
-            "crates/forebay-scenario/src/text.rs",
+            "crates/forebay-scenario/src/registry/protocol.rs",
             "crates/forebay-report/src/series.rs", // the curves of its ports
             "crates/forebay-report/src/panels.rs", // the same, drawn
             "crates/forebay-signal/src/lib.rs",
@@ -47,12 +39,21 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-cc/src/table.rs",
             "crates/forebay-router/src/lib.rs",
             "crates/forebay-router/src/table.rs",
-            "crates/forebay-signal/src/lib.rs",
-            "crates/forebay-scenario/src/file.rs",
+            "crates/forebay-scenario/src/keys/file.rs", // the table [inrpp]
+            "crates/forebay-scenario/src/keys/mod.rs",
+            "crates/forebay-scenario/src/load/mod.rs", // the same, read
+            "crates/forebay-scenario/src/model/mod.rs", // it in a scenario
+            "crates/forebay-scenario/src/plan/caches.rs", // sizes of its caches
+            "crates/forebay-scenario/src/plan/mod.rs",
+            "crates/forebay-scenario/src/plan/network.rs", // which routers
+            "crates/forebay-scenario/src/registry/kinds.rs", // parameters of its caches
+            "crates/forebay-scenario/src/registry/mod.rs",
+            "crates/forebay-scenario/src/registry/protocol.rs", // what its flows need
+            "crates/forebay-scenario/src/registry/tables.rs",   // its own keys
+            "crates/forebay-scenario/src/resolve/mod.rs",
+            "crates/forebay-scenario/src/resolve/text.rs", // the table, written
             "crates/forebay-scenario/src/lib.rs",
-            "crates/forebay-scenario/src/protocol.rs",
-            "crates/forebay-scenario/src/registry/kinds.rs",
-            "crates/forebay-scenario/src/text.rs",
+            "crates/forebay-signal/src/lib.rs",
             "crates/forebay-lab/src/metrics/interfaces.rs", // results of its interfaces
             "crates/forebay-lab/src/reproduce/measure.rs",  // figures of its paper
             "crates/forebay-lab/src/reproduce/recording.rs", // figures of its paper

@@ -1,76 +1,18 @@
 //! The caches of INRPP routers: as a scenario gives them, or as the margin rule sizes them.
 
-use super::{CacheTable, InrppTable, NAME};
+use super::margin::{Margin, Waiting, margins};
+use super::mtu_check;
 use crate::format::error::Problem;
 use crate::format::fault::Fault;
-use crate::format::fields::shown;
-use crate::format::fields::{At, Field, choices};
-use crate::format::item::{Item, Value, whole};
-use crate::format::units::Room;
-use crate::plan::margin::{Margin, Waiting, margins};
-use crate::plan::mtu_check;
+use crate::format::fields::{At, shown};
+use crate::format::item::whole;
+use crate::keys::inrpp::{CACHE, CacheTable, GivenCache, InrppKeys, NAME};
 use crate::{Flow, Scenario};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ForwardingSpec;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
-use serde_json::{Value as Json, json};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-choices! {
-    /// A rule for the sizes of caches.
-    pub(crate) enum CacheRule {
-        /// As the margin rule says, by topology and flows.
-        Margin = "margin",
-        /// 10 s at the rate of the interface.
-        Paper = "paper",
-    }
-}
-
-/// What `cache` may be.
-#[derive(Clone, Debug)]
-pub(crate) enum GivenCache {
-    /// A rule.
-    Rule(CacheRule),
-    /// Sizes.
-    Sizes(CacheTable),
-}
-
-const CACHE_EXPECTED: &str = "\"margin\", \"paper\", a size such as \"10MB\", a time such as \
-                              \"8s\", or a table of low, high and total";
-
-impl GivenCache {
-    pub(super) fn is_margin(&self) -> bool {
-        matches!(self, GivenCache::Rule(CacheRule::Margin))
-    }
-}
-
-impl Field for GivenCache {
-    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        match &item.value {
-            Value::Table(_) => CacheTable::read(item, key).map(GivenCache::Sizes),
-            Value::String(text) if text.starts_with(|c: char| !c.is_ascii_digit() && c != '-') => {
-                let rule = CacheRule::read(item, key).map(GivenCache::Rule);
-                let names = ["margin", "paper"];
-                rule.map_err(|_| item.expected(key, CACHE_EXPECTED).suggest(text, names))
-            }
-            Value::String(_) | Value::Integer(_) => {
-                let total = Some(At::<Room>::read(item, key)?);
-                Ok(GivenCache::Sizes(CacheTable { total, ..CacheTable::default() }))
-            }
-            _ => Err(item.expected(key, CACHE_EXPECTED)),
-        }
-    }
-    fn write(&self) -> toml::Value {
-        match self {
-            GivenCache::Rule(rule) => rule.write(),
-            GivenCache::Sizes(table) => table.write(),
-        }
-    }
-    fn schema() -> Json {
-        json!({ "anyOf": [CacheRule::schema(), Room::schema(), CacheTable::schema()] })
-    }
-}
 
 /// Most caches that notes name.
 const MOST_NOTES: usize = 3;
@@ -99,13 +41,17 @@ fn of_inrpp((id, spec): (NodeId, &ForwardingSpec)) -> Option<Router> {
 ///
 /// S_low is half of S_high, and S_high what keeps link and detours busy (see `margin.rs`). Where no
 /// flow of INRPP comes by at the start there is nothing to go by, and the sizes are the paper's.
-pub(super) fn fit(scenario: &Scenario, protocol: &str, of_kind: &mut [(NodeId, ForwardingSpec)]) {
+pub(crate) fn fit(
+    scenario: &Scenario,
+    protocol: &str,
+    routers: &mut [(NodeId, &mut ForwardingSpec)],
+) {
+    let of_kind: Vec<Router> =
+        routers.iter().filter_map(|(id, spec)| of_inrpp((*id, spec))).collect();
     if !of_kind.iter().any(|(id, _)| scenario.has_margin_rule(*id)) {
         return;
     }
-    let routers: Vec<Router> =
-        of_kind.iter().filter_map(|(id, spec)| of_inrpp((*id, spec))).collect();
-    let margins = scenario.margins(protocol, &routers);
+    let margins = scenario.margins(protocol, &of_kind);
     let packet_bytes = scenario.full_packet_bytes();
     let mut sizes: BTreeMap<NodeId, Vec<CacheLimits>> = BTreeMap::new();
     let paper = Settings::default().cache;
@@ -127,76 +73,12 @@ pub(super) fn fit(scenario: &Scenario, protocol: &str, of_kind: &mut [(NodeId, F
         };
         sizes.entry(from).or_default().push(limits);
     }
-    for (id, spec) in of_kind.iter_mut().filter(|(id, _)| scenario.has_margin_rule(*id)) {
+    for (id, spec) in routers.iter_mut().filter(|(id, _)| scenario.has_margin_rule(*id)) {
         if let ForwardingSpec::Inrpp(settings) = spec {
             let ports = sizes.remove(id).unwrap_or_default();
             Arc::make_mut(settings).cache = CacheSize::Ports(ports.into());
         }
     }
-}
-
-/// Three sizes in order, or three times.
-pub(super) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
-    let CacheTable { low, high, total } = match &at.value {
-        GivenCache::Rule(_) => return Ok(Settings::default().cache),
-        GivenCache::Sizes(table) => table,
-    };
-    let amount = |room: Room| match room {
-        Room::Bytes(bytes) => bytes,
-        Room::Time(span) => span.as_nanos(),
-    };
-    let given: Vec<&At<Room>> = [low, high, total].into_iter().flatten().collect();
-    let in_bytes = |room: &At<Room>| matches!(room.value, Room::Bytes(_));
-    let Some(first) = given.first() else { return Ok(Settings::default().cache) };
-    if let Some(other) = given.iter().find(|room| in_bytes(room) != in_bytes(first)) {
-        let text = "low, high and total of a cache are all sizes or all times".to_string();
-        return Err(other.fault(Problem::Conflict(text)));
-    }
-    let value = |room: &Option<At<Room>>| room.as_ref().map(|at| amount(at.value));
-    let (high_value, total_value) = match (value(high), value(total)) {
-        (Some(high), Some(total)) => (high, total),
-        (Some(high), None) => (high, high.saturating_add(high / 4)),
-        (None, Some(total)) => (total - total / 5, total),
-        (None, None) => {
-            let meaning = "low alone does not say how large a cache is".to_string();
-            return Err(at.fault(Problem::MissingKey { key: "total", meaning }));
-        }
-    };
-    let low_value = value(low).unwrap_or(high_value / 2);
-    let below = |at: &At<Room>, key: &str, bound: u64| {
-        let bound =
-            if in_bytes(first) { Room::Bytes(bound) } else { Room::Time(Span::from_nanos(bound)) };
-        Err(at.out_of_range(format!("less than cache.{key} ({})", shown(&bound))))
-    };
-    match (low, high) {
-        (Some(low), _) if low_value >= high_value => return below(low, "high", high_value),
-        (_, Some(high)) if high_value >= total_value => return below(high, "total", total_value),
-        _ => {}
-    }
-    let ns = Span::from_nanos;
-    Ok(match in_bytes(first) {
-        true => CacheSize::Bytes(CacheLimits {
-            low_bytes: low_value,
-            high_bytes: high_value,
-            total_bytes: total_value,
-        }),
-        false => {
-            CacheSize::Time { low: ns(low_value), high: ns(high_value), total: ns(total_value) }
-        }
-    })
-}
-
-/// The table that says these sizes.
-pub(super) fn sizes(cache: &CacheSize) -> CacheTable {
-    let rooms = match cache {
-        CacheSize::Bytes(CacheLimits { low_bytes, high_bytes, total_bytes }) => {
-            [low_bytes, high_bytes, total_bytes].map(|&bytes| Room::Bytes(bytes))
-        }
-        CacheSize::Time { low, high, total } => [low, high, total].map(|&span| Room::Time(span)),
-        CacheSize::Ports(_) => unreachable!("a scenario gives all routers the same"),
-    };
-    let [low, high, total] = rooms.map(|room| Some(At::new(room)));
-    CacheTable { low, high, total }
 }
 
 impl Scenario {
@@ -255,7 +137,7 @@ impl Scenario {
     /// True if the caches of a router have the sizes of the margin rule.
     fn has_margin_rule(&self, node: NodeId) -> bool {
         let chosen = self.nodes[node.index()].router.as_ref().or(self.router.as_ref());
-        match chosen.and_then(|chosen| chosen.params.get("cache")) {
+        match chosen.and_then(|chosen| chosen.params.get(CACHE)) {
             Some(cache) => cache.as_str() == Some("margin"),
             None => self.inrpp.margin_rule,
         }
@@ -286,7 +168,7 @@ impl Scenario {
     }
 
     /// Stated sizes that are less than what the flows may need.
-    pub(super) fn cache_notes(&self) -> Vec<String> {
+    pub(crate) fn cache_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
         for protocol in &self.protocols {
             let Ok(network) = self.network(protocol) else { continue };
@@ -366,25 +248,22 @@ impl Scenario {
 }
 
 /// Errors if the cache of an interface cannot hold a packet.
-pub(super) fn check_routers(
+pub(crate) fn check_routers<'a>(
     scenario: &Scenario,
-    routers: &[(NodeId, ForwardingSpec)],
+    routers: impl Iterator<Item = (NodeId, &'a ForwardingSpec)>,
 ) -> Result<(), Problem> {
-    let size = |(id, spec): &(NodeId, ForwardingSpec)| match spec {
-        ForwardingSpec::Inrpp(settings) => Some((*id, settings.cache.clone())),
-        _ => None,
-    };
-    scenario.check_caches(&routers.iter().filter_map(size).collect())
+    let caches = routers.filter_map(of_inrpp).map(|(id, settings)| (id, settings.cache.clone()));
+    scenario.check_caches(&caches.collect())
 }
 
 /// Refuse caches that hold no packet, where the scenario gives them or a protocol that it compares
 /// needs them.
-pub(crate) fn check(scenario: &Scenario, given: Option<&At<InrppTable>>) -> Result<(), Fault> {
+pub(crate) fn check(scenario: &Scenario, given: Option<&InrppKeys>) -> Result<(), Fault> {
     if scenario.inrpp.margin_rule {
         return Ok(()); // its sizes have room for a packet
     }
-    let cache = given.and_then(|at| at.value.cache.as_ref());
-    let listed = given.is_some_and(|at| at.value.routers.is_some());
+    let cache = given.and_then(|table| table.cache.as_ref());
+    let listed = given.is_some_and(|table| table.routers.is_some());
     let routers = match (cache, listed) {
         (Some(_), false) => scenario.all_routers(),
         _ => scenario.ever_inrpp(),

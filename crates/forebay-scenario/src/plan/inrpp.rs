@@ -1,0 +1,65 @@
+//! Routers of INRPP in a run, and what a reader of results should know of them.
+
+use crate::Scenario;
+use crate::format::fields::shown;
+use crate::keys::inrpp::NAME;
+use forebay_base::NodeId;
+use forebay_router::inrpp::Settings;
+use std::collections::{BTreeMap, BTreeSet};
+
+impl Scenario {
+    /// Routers that run INRPP in a run under `protocol`.
+    pub fn inrpp_routers(&self, protocol: &str) -> BTreeSet<NodeId> {
+        self.routers_of(NAME, protocol).into_iter().collect()
+    }
+
+    pub(crate) fn all_routers(&self) -> BTreeSet<NodeId> {
+        let nodes = (0..).map(NodeId).zip(&self.nodes);
+        nodes.filter(|(_, node)| !node.is_host).map(|(id, _)| id).collect()
+    }
+
+    /// Routers that run INRPP under any of the protocols compared.
+    pub(crate) fn ever_inrpp(&self) -> BTreeSet<NodeId> {
+        self.protocols.iter().flat_map(|protocol| self.inrpp_routers(protocol)).collect()
+    }
+
+    /// What a reader of results should know of INRPP in this scenario.
+    pub(crate) fn inrpp_notes(&self) -> Vec<String> {
+        let routers = self.ever_inrpp();
+        let settings = &self.inrpp.settings;
+        let mut notes = self.cache_notes();
+        if routers.is_empty() || !settings.detours {
+            return notes;
+        }
+        let (probe, decision) = (settings.probe_interval, settings.decision_interval);
+        if decision < probe * Settings::MIN_PROBES_PER_DECISION {
+            notes.push(format!(
+                "inrpp: decision_interval ({}) is less than 5 probe_interval (5 x {}): detours are \
+                 opened and closed by loads that have not settled since the last decision",
+                shown(&decision),
+                shown(&probe)
+            ));
+        }
+        if !self.has_detour(&routers) {
+            notes.push(
+                "inrpp: no link between two INRPP routers has a detour of one hop: excess data is \
+                 cached, never sent round"
+                    .to_string(),
+            );
+        }
+        notes
+    }
+
+    /// True if two neighbours among `routers` have a third one as neighbour of both.
+    fn has_detour(&self, routers: &BTreeSet<NodeId>) -> bool {
+        let mut neighbours: BTreeMap<NodeId, BTreeSet<NodeId>> = BTreeMap::new();
+        let between = self.links.iter().map(|link| (link.a, link.b));
+        let between: Vec<(NodeId, NodeId)> =
+            between.filter(|(a, b)| routers.contains(a) && routers.contains(b)).collect();
+        for &(a, b) in &between {
+            neighbours.entry(a).or_default().insert(b);
+            neighbours.entry(b).or_default().insert(a);
+        }
+        between.iter().any(|(a, b)| !neighbours[a].is_disjoint(&neighbours[b]))
+    }
+}
