@@ -57,5 +57,5 @@ fn main() -> ExitCode {
         Aimd { cwnd, ssthresh: f64::INFINITY, mss, add, keep: params.keep }
     });
     let aimd = aimd.title("AIMD").summary("Adds segments, keeps a share.").check(check);
-    forebay_cli::main_with(|| aimd.register())
+    forebay_cli::main_with(|registry| registry.register(aimd))
 }

@@ -1,9 +1,10 @@
 //! Everything that has a name: for `list`, for `explain`, and for suggestions.
 
 use forebay_lab::report::METRICS;
-use forebay_lab::scenario::registry::{Disciplines, Routers, Schemes, lines};
-use forebay_lab::scenario::{Algorithm, BUILTINS};
+use forebay_lab::scenario::registry::{self, Disciplines, Line, Routers, Schemes};
+use forebay_lab::scenario::{BUILTINS, Registry};
 use forebay_transport::PRESETS;
+use std::borrow::Cow;
 
 /// What a name stands for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,28 +80,38 @@ pub fn listed() -> Vec<&'static str> {
 #[derive(Clone, Debug)]
 pub struct Entry {
     pub kind: Kind,
-    pub name: &'static str,
-    pub summary: &'static str,
+    pub name: Cow<'static, str>,
+    pub summary: Cow<'static, str>,
 }
 
 /// All names, by kind and then as their tables have them.
-pub fn all() -> Vec<Entry> {
-    let entry = |kind, name, summary: &'static str| Entry {
+pub fn all(registry: &Registry) -> Vec<Entry> {
+    let fixed = |kind, name: &'static str, summary: &'static str| Entry {
         kind,
-        name,
-        summary: summary.trim_end_matches('.'),
+        name: name.into(),
+        summary: summary.trim_end_matches('.').into(),
     };
-    let algorithms = Algorithm::all().into_iter();
-    let protocols = algorithms.map(|p| entry(Kind::Protocol, p.name(), p.summary()));
-    let disciplines =
-        lines::<Disciplines>().into_iter().map(|d| entry(Kind::Discipline, d.name, d.summary));
-    let ports = lines::<Schemes>().into_iter().map(|s| entry(Kind::Port, s.name, s.summary));
-    let routers = lines::<Routers>().into_iter().map(|r| entry(Kind::Router, r.name, r.summary));
-    let machines = disciplines.chain(ports).chain(routers);
-    let presets = PRESETS.iter().map(|p| entry(Kind::Preset, p.name, p.summary));
-    let scenarios = BUILTINS.iter().map(|s| entry(Kind::Scenario, s.name, s.description()));
-    let metrics = METRICS.iter().map(|m| entry(Kind::Metric, m.name, m.meaning));
-    protocols.chain(machines).chain(presets).chain(scenarios).chain(metrics).collect()
+    let algorithms = registry.algorithms();
+    let mut all: Vec<Entry> =
+        algorithms.iter().map(|p| entry(Kind::Protocol, p.name(), p.summary())).collect();
+    all.extend(machines::<Disciplines>(registry, Kind::Discipline));
+    all.extend(machines::<Schemes>(registry, Kind::Port));
+    all.extend(machines::<Routers>(registry, Kind::Router));
+    all.extend(PRESETS.iter().map(|p| fixed(Kind::Preset, p.name, p.summary)));
+    all.extend(BUILTINS.iter().map(|s| fixed(Kind::Scenario, s.name, s.description())));
+    all.extend(METRICS.iter().map(|m| fixed(Kind::Metric, m.name, m.meaning)));
+    all
+}
+
+fn entry(kind: Kind, name: &str, summary: &str) -> Entry {
+    let summary = summary.trim_end_matches('.').to_string();
+    Entry { kind, name: name.to_string().into(), summary: summary.into() }
+}
+
+fn machines<K: registry::Kind>(of: &Registry, kind: Kind) -> impl Iterator<Item = Entry> {
+    of.lines::<K>()
+        .iter()
+        .map(move |line: &std::sync::Arc<Line<K>>| entry(kind, &line.name, &line.summary))
 }
 
 #[cfg(test)]
@@ -111,15 +122,16 @@ mod tests {
     #[test]
     fn every_name_stands_for_one_thing_of_its_kind_and_has_a_line_about_it() {
         let mut names = BTreeSet::new();
-        for entry in all() {
+        let all = all(&Registry::default());
+        for entry in &all {
             // A protocol may have the name of what it needs in the network.
             let place = match entry.kind {
                 Kind::Port | Kind::Router => entry.kind.name(),
                 _ => "",
             };
-            assert!(names.insert((place, entry.name)), "`{}` has two meanings", entry.name);
+            assert!(names.insert((place, &entry.name)), "`{}` has two meanings", entry.name);
             assert!(!entry.summary.is_empty(), "nothing is said about `{}`", entry.name);
         }
-        assert!(Kind::ALL.iter().all(|&kind| all().iter().any(|entry| entry.kind == kind)));
+        assert!(Kind::ALL.iter().all(|&kind| all.iter().any(|entry| entry.kind == kind)));
     }
 }

@@ -7,11 +7,16 @@ use clap::builder::PossibleValuesParser;
 use clap::{Command, CommandFactory};
 use clap_complete::{Shell, generate};
 use forebay_lab::reproduce::EXPERIMENTS;
+use forebay_lab::scenario::Registry;
 use std::io::Write;
 
 /// Print the script.
-pub fn completions(args: &CompletionsArgs, out: &mut impl Write) -> Result<(), Failure> {
-    let mut command = with_names(Cli::command());
+pub fn completions(
+    args: &CompletionsArgs,
+    registry: &Registry,
+    out: &mut impl Write,
+) -> Result<(), Failure> {
+    let mut command = with_names(registry, Cli::command());
     // Generating panics where its output cannot be written: it writes to memory.
     let mut script = Vec::new();
     generate(args.shell, &mut command, "forebay", &mut script);
@@ -40,22 +45,23 @@ fn with_files(script: &str) -> String {
 
 /// The command line with the names that its arguments take, which are more than clap knows: a
 /// scenario may be a file as well.
-fn with_names(command: Command) -> Command {
-    let all = catalogue::all();
+fn with_names(registry: &Registry, command: Command) -> Command {
+    let all = catalogue::all(registry);
     let of = |kind| {
-        let own = all.iter().filter(|entry| entry.kind == kind).map(|entry| entry.name);
+        let own = all.iter().filter(|entry| entry.kind == kind).map(|entry| entry.name.to_string());
         own.collect::<Vec<_>>()
     };
     let scenarios = of(catalogue::Kind::Scenario);
     let protocols = of(catalogue::Kind::Protocol);
-    let mut experiments: Vec<&str> = EXPERIMENTS.iter().flat_map(|e| [e.source, e.name]).collect();
+    let experiments = EXPERIMENTS.iter().flat_map(|e| [e.source, e.name]);
+    let mut experiments: Vec<String> = experiments.map(str::to_string).collect();
     experiments.sort_unstable();
     experiments.dedup();
-    let mut names: Vec<&str> =
-        all.iter().map(|entry| entry.name).chain(experiments.clone()).collect();
+    let mut names: Vec<String> =
+        all.iter().map(|entry| entry.name.to_string()).chain(experiments.clone()).collect();
     names.sort_unstable();
     names.dedup();
-    let takes = |command: Command, argument: &str, names: Vec<&'static str>| {
+    let takes = |command: Command, argument: &str, names: Vec<String>| {
         let parser = PossibleValuesParser::new(names);
         command.mut_arg(argument, |argument| argument.value_parser(parser))
     };

@@ -14,7 +14,7 @@ pub fn expected(of: &Expectation) -> String {
     let ends: Vec<f64> = [end].into_iter().chain(high).collect();
     let ends = self::ends(of.metric(), &ends);
     let subject = subject(of.metric, of.class.as_deref(), of.link.as_deref());
-    let about = of.protocol.map(|protocol| format!("{protocol}: ")).unwrap_or_default();
+    let about = of.protocol.as_ref().map(|protocol| format!("{protocol}: ")).unwrap_or_default();
     named(&about, of.name.as_deref(), &says(&subject, of.bound.op(), &ends, of.over))
 }
 

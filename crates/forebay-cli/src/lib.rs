@@ -33,13 +33,18 @@ use clap::Parser;
 use failure::Failure;
 use std::io::{self, BufWriter, Write};
 use std::process::ExitCode;
+use std::sync::Arc;
 use terminal::Paint;
 
-pub use forebay_lab::scenario::{Bundle, NoParams, RegisterError, Registration};
+pub use forebay_lab::scenario::{Bundle, NoParams, RegisterError, Registration, Registry};
 
-/// The command: reads the arguments of the process, and does what they ask. Algorithms that are
-/// registered before are known as those of the table are.
+/// The command: reads the arguments of the process, and does what they ask.
 pub fn main() -> ExitCode {
+    run_with(Arc::default())
+}
+
+/// The command, with what `registry` knows.
+fn run_with(registry: Arc<Registry>) -> ExitCode {
     let cli = match Cli::try_parse() {
         Ok(cli) => cli,
         Err(message) => {
@@ -52,35 +57,36 @@ pub fn main() -> ExitCode {
     if matches!(cli.command, Command::Run(_) | Command::Reproduce(_) | Command::Bench(_)) {
         pages::ask_for_huge();
     }
-    match execute(cli.command) {
+    match execute(cli.command, &registry) {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => ExitCode::from(failure.report()),
     }
 }
 
-/// [`main`] after `register` has registered what the program brings. An error of it ends the
-/// process with exit code 2.
-pub fn main_with(register: impl FnOnce() -> Result<(), RegisterError>) -> ExitCode {
-    match register() {
-        Ok(()) => main(),
+/// [`main`] after `register` has registered what the program brings: its names are known as those
+/// of the tables are. An error of it ends the process with exit code 2.
+pub fn main_with(register: impl FnOnce(&mut Registry) -> Result<(), RegisterError>) -> ExitCode {
+    let mut registry = Registry::default();
+    match register(&mut registry) {
+        Ok(()) => run_with(Arc::new(registry)),
         Err(error) => ExitCode::from(Failure::input(error).report()),
     }
 }
 
-fn execute(command: Command) -> Result<(), Failure> {
+fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
     let stdout = io::stdout();
     let paint = Paint::of(&stdout);
     let mut out = BufWriter::new(stdout);
     match command {
-        Command::Run(args) => run::run(args, &mut out, paint),
-        Command::List(args) => list::list(&args, &mut out, paint),
-        Command::Explain(args) => explain::explain(&args, &mut out, paint),
-        Command::Schema => schema::schema(&mut out),
-        Command::Reproduce(args) => reproduce::reproduce(&args, &mut out, paint),
+        Command::Run(args) => run::run(args, registry, &mut out, paint),
+        Command::List(args) => list::list(&args, registry, &mut out, paint),
+        Command::Explain(args) => explain::explain(&args, registry, &mut out, paint),
+        Command::Schema => schema::schema(registry, &mut out),
+        Command::Reproduce(args) => reproduce::reproduce(&args, registry, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
         Command::Channel(args) => channel::channel(&args, &mut out, paint),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),
-        Command::Completions(args) => completions::completions(&args, &mut out),
+        Command::Completions(args) => completions::completions(&args, registry, &mut out),
         Command::Man(args) => man::man(&args, &mut out),
     }?;
     out.flush()?;

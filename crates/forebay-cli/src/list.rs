@@ -5,7 +5,9 @@ use crate::catalogue::{self, EXPERIMENTS_KIND, Kind};
 use crate::failure::Failure;
 use crate::terminal::{Paint, wrap};
 use forebay_lab::reproduce::EXPERIMENTS;
+use forebay_lab::scenario::Registry;
 use serde::Serialize;
+use std::borrow::Cow;
 use std::io::Write;
 
 /// The names of a kind.
@@ -16,16 +18,21 @@ struct Section {
 }
 
 /// A name with one line about it.
-#[derive(Clone, Copy, Debug, Serialize)]
+#[derive(Clone, Debug, Serialize)]
 struct Named {
-    name: &'static str,
-    summary: &'static str,
+    name: Cow<'static, str>,
+    summary: Cow<'static, str>,
 }
 
 /// Print all names, by kind, or those of one kind.
-pub fn list(args: &ListArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+pub fn list(
+    args: &ListArgs,
+    registry: &Registry,
+    out: &mut impl Write,
+    paint: Paint,
+) -> Result<(), Failure> {
     let wanted = |plural: &str| args.kind.as_ref().is_none_or(|kind| kind == plural);
-    let sections = sections().into_iter().filter(|section| wanted(section.plural));
+    let sections = sections(registry).into_iter().filter(|section| wanted(section.plural));
     let sections: Vec<Section> = sections.collect();
     if args.json {
         let by_kind = sections.iter().map(|of| (of.plural, serde_json::json!(of.entries)));
@@ -47,14 +54,17 @@ pub fn list(args: &ListArgs, out: &mut impl Write, paint: Paint) -> Result<(), F
     Ok(())
 }
 
-fn sections() -> Vec<Section> {
-    let all = catalogue::all();
+fn sections(registry: &Registry) -> Vec<Section> {
+    let all = catalogue::all(registry);
     let of_kind = |kind: Kind| {
         let entries = all.iter().filter(|entry| entry.kind == kind);
-        let entries = entries.map(|of| Named { name: of.name, summary: of.summary }).collect();
+        let entries = entries
+            .map(|of| Named { name: of.name.clone(), summary: of.summary.clone() })
+            .collect();
         Section { plural: kind.plural(), heading: kind.heading(), entries }
     };
-    let experiments = EXPERIMENTS.iter().map(|of| Named { name: of.name, summary: of.title() });
+    let experiments =
+        EXPERIMENTS.iter().map(|of| Named { name: of.name.into(), summary: of.title().into() });
     let experiments = Section {
         plural: EXPERIMENTS_KIND,
         heading: "Experiments (reproduce NAME)",
@@ -75,7 +85,8 @@ mod tests {
         let texts: Vec<&str> = BUILTINS.iter().map(|builtin| builtin.text).collect();
         let experiments: Vec<&str> = EXPERIMENTS.iter().map(|of| of.text()).collect();
         for (plural, texts) in [("scenarios", texts), ("experiments", experiments)] {
-            let section = sections().into_iter().find(|section| section.plural == plural);
+            let section =
+                sections(&Registry::default()).into_iter().find(|section| section.plural == plural);
             let entries = section.expect("a kind").entries;
             assert_eq!(entries.len(), texts.len());
             for (Named { name, summary }, text) in entries.iter().zip(texts) {

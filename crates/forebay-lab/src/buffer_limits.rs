@@ -53,7 +53,7 @@ impl About<'_> {
         let own = scenario.tcp_of.iter().find(|(of, _)| *of == protocol);
         let table = own.map_or("tcp".to_string(), |(of, _)| format!("tcp_of.{of}"));
         let known = scenario.protocol_names().into_iter().find(|known| *known == protocol);
-        let config = known.map_or(scenario.tcp, |known| scenario.tcp_for(known));
+        let config = known.map_or(scenario.tcp, |known| scenario.tcp_for(&known));
         About { name, table, config }
     }
 
@@ -132,7 +132,8 @@ mod tests {
         "#;
         let run = |set: &[&str]| {
             let set = set.iter().map(ToString::to_string).collect();
-            let scenario = Scenario::parse(text, "x", &LoadOptions { set, base: None }).unwrap();
+            let scenario =
+                Scenario::parse(text, "x", &LoadOptions { set, ..LoadOptions::default() }).unwrap();
             let run = run_one(&scenario, "inrpp", 1, &RunOptions::default()).unwrap();
             let share = run.per_flow[0].held_by_receive_window.unwrap();
             let held_s =

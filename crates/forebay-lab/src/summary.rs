@@ -347,7 +347,7 @@ mod tests {
     }
 
     fn scenario(set: &str) -> Scenario {
-        let options = LoadOptions { set: vec![set.to_string()], base: None };
+        let options = LoadOptions { set: vec![set.to_string()], ..LoadOptions::default() };
         Scenario::load("s1", &options).unwrap()
     }
 
@@ -464,7 +464,8 @@ mod tests {
             ]
         "#;
         let set = set.iter().map(ToString::to_string).collect();
-        let scenario = Scenario::parse(text, "x", &LoadOptions { set, base: None }).unwrap();
+        let scenario =
+            Scenario::parse(text, "x", &LoadOptions { set, ..LoadOptions::default() }).unwrap();
         let run = crate::run_one(&scenario, "cubic", 1, &crate::RunOptions::default()).unwrap();
         let sweep = Sweep { runs: vec![run], ..Sweep::default() };
         let mut notes = Summary::new("x", &scenario, sweep).notes;

@@ -32,7 +32,7 @@ impl Key {
                 cost.syn_ack_bytes,
                 cost.detour_bytes,
             ];
-            (mode_of(&t.algorithm).name(), sizes.map(f64::to_bits))
+            (mode_of(wanted.registry, &t.algorithm).name(), sizes.map(f64::to_bits))
         };
         let flow = |f: &FlowSpec| ([f.src.0, f.dst.0], f.start.as_nanos(), f.bytes, f.transport);
         let lives = spec.flows.iter().enumerate().filter_map(|(number, flow)| {

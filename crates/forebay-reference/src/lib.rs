@@ -34,7 +34,7 @@ mod routes;
 mod sharing;
 mod two_way;
 
-use forebay_scenario::Algorithm;
+use forebay_scenario::Registry;
 
 pub use known::Known;
 pub use load::{Demand, Detour, Use};
@@ -47,8 +47,8 @@ pub use outcome::{Reference, Wanted, fluid_reference};
 pub use forebay_scenario::ReferenceMode as Mode;
 
 /// What flows of that algorithm are compared with: as its bundle says.
-pub fn mode_of(algorithm: &str) -> Mode {
-    let entry = Algorithm::by_name(algorithm);
+pub fn mode_of(registry: &Registry, algorithm: &str) -> Mode {
+    let entry = registry.algorithm(algorithm);
     entry.map_or(Mode::SinglePath, |entry| entry.bundle().reference)
 }
 

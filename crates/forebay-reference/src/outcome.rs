@@ -6,8 +6,8 @@ use super::sharing::{Horizon, Served};
 use super::{Mode, NoReference, mode_of};
 use forebay_base::{FlowId, Time};
 use forebay_net::{FlowSpec, NetSpec, Network, SpecError};
-use forebay_scenario::FctClock;
 use forebay_scenario::statistics::{jain, mean};
+use forebay_scenario::{FctClock, Registry};
 use serde::Serialize;
 use std::cell::RefCell;
 
@@ -72,6 +72,8 @@ impl Reference {
 pub struct Wanted<'a> {
     /// The run.
     pub spec: &'a NetSpec,
+    /// What the names of its algorithms stand for.
+    pub registry: &'a Registry,
     /// Its seed.
     pub seed: u64,
     /// From when goodput counts.
@@ -90,7 +92,8 @@ pub fn fluid_reference(
 ) -> Result<Option<Reference>, SpecError> {
     let spec = wanted.spec;
     let network = Network::build(spec, wanted.seed, false)?;
-    let modes: Vec<Mode> = spec.transports.iter().map(|t| mode_of(&t.algorithm)).collect();
+    let modes: Vec<Mode> =
+        spec.transports.iter().map(|t| mode_of(wanted.registry, &t.algorithm)).collect();
     let costs = spec.transports.iter().map(|t| PacketCost::of(t, spec.version)).collect();
     let setting = match Setting::new(spec, &network, &modes, costs) {
         Ok(setting) => setting,

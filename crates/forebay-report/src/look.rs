@@ -2,13 +2,13 @@
 //!
 //! There are 16 looks. Each has a colour and a marker of its own, and two looks whose lines have
 //! the same dashes have colours that the colour-blind can tell apart. An algorithm has the look of
-//! its place in the table of algorithms, any other name one that follows from its letters: so a
-//! name looks the same on every page, unless another name of the page has that look already. From
+//! its place in the table of algorithms, any other name, that of a registered one among them, one
+//! that follows from its letters: so a name looks the same on every page and whoever makes it, unless another name of the page has that look already. From
 //! the 17th name on colours repeat, with other markers and dashes.
 
 use super::marker::{MARKERS, picture};
 use super::results::Results;
-use forebay_scenario::Algorithm;
+use forebay_scenario::Registry;
 use serde::Serialize;
 
 /// Looks with colours of their own.
@@ -101,7 +101,8 @@ impl Looks {
     ///
     /// Panics if it is not one of the page.
     pub fn of(&self, name: &str, title: &str) -> Protocol {
-        let title = match (title, Algorithm::by_name(name)) {
+        let known = Registry::default().algorithm(name);
+        let title = match (title, &known) {
             ("", Some(algorithm)) => algorithm.title(),
             ("", None) => name,
             (title, _) => title,
@@ -150,7 +151,7 @@ fn in_order<'a>(names: impl Iterator<Item = &'a str>) -> Vec<String> {
 }
 
 fn table_place(name: &str) -> Option<usize> {
-    Algorithm::all().iter().position(|algorithm| algorithm.name() == name)
+    Registry::default().algorithms().iter().position(|algorithm| algorithm.name() == name)
 }
 
 /// The look that a name has where no other has it: FNV-1a of its letters, if it is no algorithm.
@@ -213,7 +214,7 @@ mod tests {
 
     #[test]
     fn sixteen_names_have_colours_and_markers_of_their_own() {
-        let algorithms = Algorithm::all();
+        let algorithms = Registry::default().algorithms();
         let mut names: Vec<&str> = algorithms.iter().map(|algorithm| algorithm.name()).collect();
         names.truncate(LOOKS - 2);
         names.extend(["verus-r4", "verus-r6"]);

@@ -74,7 +74,7 @@ macro_rules! routers {
             $(#[doc = $summary] #[serde(rename = $name)] $Variant(Arc<$module::$Params>),)*
             /// What this function makes: a kind under this name.
             #[serde(skip)]
-            Custom(#[serde(skip)] &'static str, MakeRouter),
+            Custom(Arc<str>, MakeRouter),
         }
         /// All kinds of routers, in the order of the table; the first is that of nodes of which
         /// nothing is said.
@@ -268,7 +268,8 @@ mod tests {
     fn kinds_are_told_apart_and_machines_found_by_their_type() {
         let [plain, inrpp] = [0, 1].map(|line: usize| (ROUTERS[line].spec)());
         assert!(inrpp.is_same_kind(&inrpp.clone()) && !inrpp.is_same_kind(&plain));
-        let outside = |name| ForwardingSpec::Custom(name, Arc::new(|_| Box::new(PlainIp)));
+        let outside =
+            |name: &str| ForwardingSpec::Custom(name.into(), Arc::new(|_| Box::new(PlainIp)));
         let one = outside("one");
         assert!(one.is_same_kind(&outside("one")) && !one.is_same_kind(&outside("other")));
         let init = RouterInit {

@@ -72,13 +72,14 @@ pub fn check_expectations(
         let about = scenario.protocols.iter().filter(|protocol| expectation.is_about(protocol));
         let before = checked.len();
         for protocol in about {
-            let runs: Vec<&RunResult> = runs.iter().filter(|r| r.protocol == *protocol).collect();
-            let missing = missing.iter().filter(|run| run.protocol == *protocol).count();
+            let runs: Vec<&RunResult> =
+                runs.iter().filter(|r| *protocol == r.protocol.as_str()).collect();
+            let missing = missing.iter().filter(|run| *protocol == run.protocol.as_str()).count();
             let unchecked = unchecked(expectation, expect, protocol);
             checked.push(under(unchecked, expectation, &runs, missing));
         }
         if checked.len() == before
-            && let Some(protocol) = expectation.protocol
+            && let Some(protocol) = &expectation.protocol
         {
             let why = Some(format!("there are no runs under {protocol}"));
             checked.push(ExpectationResult { why, ..unchecked(expectation, expect, protocol) });
@@ -337,7 +338,8 @@ mod tests {
     fn links_of_scenarios_are_links_of_results() {
         for name in ["duel", "parking-lot", "linux/one-flow"] {
             let set = vec!["until_s=1".to_string(), "measure_from_s=0".to_string()];
-            let scenario = Scenario::load(name, &LoadOptions { set, base: None }).unwrap();
+            let scenario =
+                Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).unwrap();
             let run = crate::run_one(&scenario, "cubic", 1, &crate::RunOptions::default()).unwrap();
             let mut links = scenario.measured_links();
             links.sort_unstable();

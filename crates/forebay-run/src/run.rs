@@ -103,7 +103,7 @@ fn reference(
     if options.without_reference {
         return Ok(Reference::none("not asked for"));
     }
-    let RunStart { spec, seed, .. } = *start;
+    let RunStart { scenario, spec, seed, .. } = *start;
     let flows = spec.flows.iter().filter(|flow| !flow.is_endless()).count();
     let until = Some(bounds.until).filter(|&until| until < Time::MAX);
     let mut look = |_| {
@@ -113,7 +113,8 @@ fn reference(
         !options.is_cancelled()
     };
     let Bounds { from, until, clock, .. } = *bounds;
-    let wanted = Wanted { spec, seed, from, until, clock };
+    let registry = &scenario.registry;
+    let wanted = Wanted { registry, spec, seed, from, until, clock };
     let mut work = || {
         let mut cost = Cost::new(options.clocks);
         let (worked, _) = cost.charge(|| fluid_reference(&wanted, &mut look));

@@ -35,6 +35,7 @@ pub use forebay_net::{
 };
 pub use format::csv::{CSV_COLUMNS, CsvColumn};
 pub use format::error::{Mistake, Place, Problem, ScenarioError};
+pub use format::names::Name;
 pub use format::{input, traces};
 pub use keys::channels::Offset;
 pub use keys::file::FctClock;
@@ -53,7 +54,7 @@ pub use plan::build::count_per_flow;
 pub use plan::{memory_estimate, trace_statistics};
 pub use registry::algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use registry::protocol::{Bundle, ReferenceMode};
-pub use registry::{NoParams, RegisterError, Registration};
+pub use registry::{NoParams, RegisterError, Registration, Registry};
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]

@@ -3,13 +3,13 @@
 use super::params::{paragraphs, parameters, resolve};
 use crate::terminal::{Paint, wrap};
 use forebay_cc::AckPolicy;
-use forebay_lab::scenario::Algorithm;
-use forebay_lab::scenario::registry::{Routers, line};
+use forebay_lab::scenario::registry::Routers;
+use forebay_lab::scenario::{Algorithm, Registry};
 use std::fmt::Write;
 
 /// The explanation of the algorithm `name`, which is in the catalogue.
-pub fn text(name: &str, paint: Paint) -> String {
-    let entry = Algorithm::by_name(name).expect("the catalogue has all algorithms");
+pub fn text(registry: &Registry, name: &str, paint: Paint) -> String {
+    let entry = registry.algorithm(name).expect("the catalogue has all algorithms");
     let reference = match entry.reference() {
         "" => String::new(),
         reference => format!(" ({reference})"),
@@ -26,11 +26,11 @@ pub fn text(name: &str, paint: Paint) -> String {
     for paragraph in about {
         text.push_str(&wrap(&paragraph, 2));
     }
-    if let Some(needs) = needs(entry) {
+    if let Some(needs) = needs(registry, &entry) {
         let _ = writeln!(text, "\n{}", paint.bold("What it needs beside its two ends"));
         text.push_str(&wrap(&needs, 2));
     }
-    let schema = forebay_lab::scenario::schema();
+    let schema = forebay_lab::scenario::schema(registry);
     let params = resolve(&schema, &schema["properties"]["protocol"]["properties"][name]);
     let Some(properties) = params["properties"].as_object().filter(|p| !p.is_empty()) else {
         text.push_str("\nIt has no parameters.\n");
@@ -51,7 +51,7 @@ pub fn text(name: &str, paint: Paint) -> String {
 }
 
 /// What a run under the protocol `name` has in its network, and in its transport.
-fn needs(entry: Algorithm) -> Option<String> {
+fn needs(registry: &Registry, entry: &Algorithm) -> Option<String> {
     let bundle = entry.bundle();
     let mut needs = Vec::new();
     if let Some(port) = bundle.port {
@@ -61,7 +61,7 @@ fn needs(entry: Algorithm) -> Option<String> {
     let mut room_bytes = bundle.mtu_room_bytes;
     if let Some(kind) = bundle.router {
         needs.push(format!("Routers of the kind `{kind}`, unless the scenario says `router`."));
-        let own_bytes = line::<Routers>(kind).map_or(0, |line| line.traits.mtu_room_bytes);
+        let own_bytes = registry.line::<Routers>(kind).map_or(0, |line| line.traits.mtu_room_bytes);
         room_bytes = room_bytes.max(own_bytes);
     }
     if room_bytes > 0 {

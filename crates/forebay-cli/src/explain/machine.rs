@@ -3,25 +3,24 @@
 
 use super::params::{paragraphs, parameters};
 use crate::terminal::{Paint, wrap};
-use forebay_lab::scenario::registry::{Kind, line};
+use forebay_lab::scenario::registry::{Kind, Line};
 use std::fmt::Write;
 
-/// The explanation of what is called `name`, which is in the list of its kind. `what` says what it
-/// is, `key` where a link or a scenario names it.
-pub fn text<K: Kind>(name: &str, (what, key): (&str, &str), paint: Paint) -> String {
-    let line = line::<K>(name).expect("the catalogue is made from the lists");
+/// The explanation of a line. `what` says what it is, `key` where a link or a scenario names it.
+pub fn text<K: Kind>(line: &Line<K>, what: &str, key: &str, paint: Paint) -> String {
+    let name = &line.name;
     let mut text = String::new();
     // Writing to a string cannot fail.
-    let reference = match line.reference {
+    let reference = match line.reference.as_str() {
         "" => String::new(),
         reference => format!(" ({reference})"),
     };
-    let _ = writeln!(text, "{} - {what}{reference}\n", paint.bold(line.title));
-    text.push_str(&wrap(line.summary, 0));
+    let _ = writeln!(text, "{} - {what}{reference}\n", paint.bold(&line.title));
+    text.push_str(&wrap(&line.summary, 0));
     if !line.about.is_empty() {
         let _ = writeln!(text, "\n{}", paint.bold("What is implemented"));
     }
-    for paragraph in paragraphs(line.about.iter().copied()) {
+    for paragraph in paragraphs(line.about.iter().map(String::as_str)) {
         text.push_str(&wrap(&paragraph, 2));
     }
     match parameters(&line.schema, &line.schema, paint) {

@@ -16,21 +16,27 @@ use crate::args::{ExplainArgs, Reference};
 use crate::catalogue::{self, Kind};
 use crate::failure::Failure;
 use crate::terminal::Paint;
-use forebay_lab::scenario::registry::{Disciplines, Routers, Schemes};
-use forebay_lab::scenario::{Keys, LoadOptions, Scenario, keys};
+use forebay_lab::scenario::registry::{self, Disciplines, Routers, Schemes};
+use forebay_lab::scenario::{Keys, LoadOptions, Registry, Scenario, keys};
 use std::io::Write;
 use std::path::Path;
+use std::sync::Arc;
 
 /// Least likeness (Jaro-Winkler) of a name that is suggested.
 const ALIKE: f64 = 0.75;
 
 /// Explain what is asked for.
-pub fn explain(args: &ExplainArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+pub fn explain(
+    args: &ExplainArgs,
+    registry: &Arc<Registry>,
+    out: &mut impl Write,
+    paint: Paint,
+) -> Result<(), Failure> {
     let text = match (&args.all, &args.name) {
-        (Some(Reference::Keys), _) => reference::of_keys(),
+        (Some(Reference::Keys), _) => reference::of_keys(registry),
         (Some(Reference::Metrics), _) => reference::of_metrics(),
         (Some(Reference::Results), _) => reference::of_results(),
-        (None, Some(name)) => of_name(name, paint)?,
+        (None, Some(name)) => of_name(registry, name, paint)?,
         (None, None) => unreachable!("the command line has a name or --all"),
     };
     out.write_all(text.as_bytes())?;
@@ -38,46 +44,62 @@ pub fn explain(args: &ExplainArgs, out: &mut impl Write, paint: Paint) -> Result
 }
 
 /// All that is called `name`: what `forebay list` has, and keys of scenarios.
-fn of_name(name: &str, paint: Paint) -> Result<String, Failure> {
-    let entries = catalogue::all().into_iter().filter(|entry| entry.name == name);
+fn of_name(registry: &Arc<Registry>, name: &str, paint: Paint) -> Result<String, Failure> {
+    let entries = catalogue::all(registry).into_iter().filter(|entry| entry.name == name);
     let texts: Result<Vec<String>, Failure> =
-        entries.map(|entry| of_kind(entry.kind, name, paint)).collect();
+        entries.map(|entry| of_kind(registry, entry.kind, name, paint)).collect();
     let mut texts = texts?;
     texts.extend(experiment::text(name, paint));
     if texts.is_empty() && result::has(name) {
         texts.push(result::text(name, paint));
     }
-    let keys = keys();
+    let keys = keys(registry);
     texts.extend(key::text(name, &keys, paint));
     match texts {
         texts if !texts.is_empty() => Ok(texts.join("\n")),
-        _ if looks_like_a_file(name) => of_scenario(name, paint),
-        _ => Err(unknown(name, &keys)),
+        _ if looks_like_a_file(name) => of_scenario(registry, name, paint),
+        _ => Err(unknown(registry, name, &keys)),
     }
 }
 
-fn of_kind(kind: Kind, name: &str, paint: Paint) -> Result<String, Failure> {
+fn of_kind(
+    registry: &Arc<Registry>,
+    kind: Kind,
+    name: &str,
+    paint: Paint,
+) -> Result<String, Failure> {
     Ok(match kind {
-        Kind::Protocol => algorithm::text(name, paint),
+        Kind::Protocol => algorithm::text(registry, name, paint),
         Kind::Discipline => {
-            let what = ("queue discipline", "queue.discipline");
-            machine::text::<Disciplines>(name, what, paint)
+            of_line::<Disciplines>(registry, name, "queue discipline", "queue.discipline", paint)
         }
-        Kind::Port => machine::text::<Schemes>(name, ("port scheme", "port.scheme"), paint),
-        Kind::Router => machine::text::<Routers>(name, ("kind of router", "router.kind"), paint),
+        Kind::Port => of_line::<Schemes>(registry, name, "port scheme", "port.scheme", paint),
+        Kind::Router => of_line::<Routers>(registry, name, "kind of router", "router.kind", paint),
         Kind::Preset => preset::text(name, paint),
         Kind::Metric => metric::text(name, paint),
-        Kind::Scenario => of_scenario(name, paint)?,
+        Kind::Scenario => of_scenario(registry, name, paint)?,
     })
+}
+
+fn of_line<K: registry::Kind>(
+    registry: &Registry,
+    name: &str,
+    what: &str,
+    key: &str,
+    paint: Paint,
+) -> String {
+    let line = registry.line::<K>(name).expect("the catalogue is made from the lists");
+    machine::text(line, what, key, paint)
 }
 
 fn looks_like_a_file(name: &str) -> bool {
     name.contains(['/', '\\']) || name.ends_with(".toml") || Path::new(name).exists()
 }
 
-fn of_scenario(name: &str, paint: Paint) -> Result<String, Failure> {
+fn of_scenario(registry: &Arc<Registry>, name: &str, paint: Paint) -> Result<String, Failure> {
     // A template that is not complete without files of the user's is explained by its own text.
-    match Scenario::load(name, &LoadOptions::default()) {
+    let options = LoadOptions { registry: registry.clone(), ..LoadOptions::default() };
+    match Scenario::load(name, &options) {
         Ok(scenario) => Ok(scenario::text(name, &scenario, paint)),
         Err(error) => match scenario::template(name, paint) {
             Some(text) => Ok(text),
@@ -86,10 +108,10 @@ fn of_scenario(name: &str, paint: Paint) -> Result<String, Failure> {
     }
 }
 
-fn unknown(name: &str, keys: &Keys) -> Failure {
-    let all = catalogue::all();
+fn unknown(registry: &Registry, name: &str, keys: &Keys) -> Failure {
+    let all = catalogue::all(registry);
     let likeness =
-        |entry: &catalogue::Entry| strsim::jaro_winkler(&name.to_lowercase(), entry.name);
+        |entry: &catalogue::Entry| strsim::jaro_winkler(&name.to_lowercase(), &entry.name);
     let named = all
         .iter()
         .map(|entry| (format!("the {} `{}`", entry.kind.name(), entry.name), likeness(entry)));

@@ -23,7 +23,7 @@ pub fn parameters(root: &Json, schema: &Json, paint: Paint) -> Option<String> {
 }
 
 /// The paragraphs and the numbered items of a head comment, each on one line.
-pub fn paragraphs(lines: impl Iterator<Item = &'static str>) -> Vec<String> {
+pub fn paragraphs<'a>(lines: impl Iterator<Item = &'a str>) -> Vec<String> {
     let mut all: Vec<String> = Vec::new();
     let mut open = false;
     for line in lines.map(str::trim) {

@@ -3,6 +3,7 @@
 use crate::terminal::{Paint, wrap};
 use forebay_base::Span;
 use forebay_cc::{AckPolicy, LossPolicy, Spec};
+use forebay_lab::scenario::Registry;
 use forebay_transport::{PRESETS, Pacing, Recovery, RtoRule, TcpConfig};
 use std::fmt::Write;
 
@@ -12,7 +13,7 @@ pub fn text(name: &str, paint: Paint) -> String {
     let preset = preset.expect("the catalogue is made from the table");
     let mut text = format!("{} - TCP preset\n\n", paint.bold(name));
     text.push_str(&wrap(preset.summary, 0));
-    let schema = forebay_lab::scenario::schema();
+    let schema = forebay_lab::scenario::schema(&Registry::default());
     let tcp = &schema["properties"]["tcp"]["properties"];
     for (key, value) in rows(&preset.config) {
         // Writing to a string cannot fail.
@@ -173,7 +174,7 @@ mod tests {
         for preset in PRESETS {
             // All keys are given, so the preset under them does not show.
             let set = rows(&preset.config).iter().map(|(k, v)| format!("tcp.{k}={v}")).collect();
-            let options = LoadOptions { set, base: None };
+            let options = LoadOptions { set, ..LoadOptions::default() };
             let scenario = Scenario::parse(dumbbell, "dumbbell.toml", &options);
             assert_eq!(scenario.expect("rows are TOML of the format").tcp, preset.config);
             assert_eq!(nearest(&preset.config), (preset.name, vec![]));

@@ -7,15 +7,15 @@ use forebay_lab::report::schema::{
     ENTITIES, FieldDoc, JSON, PARQUET, RESULTS_VERSION, VERSION_KEY,
 };
 use forebay_lab::report::{METRICS, MetricDoc, PUBLISHED, RESULTS, Series};
-use forebay_lab::scenario::{Key, KeyTable, Keys, keys};
+use forebay_lab::scenario::{Key, KeyTable, Keys, Registry, keys};
 use std::fmt::Write;
 
 /// Characters of a cell; what is longer stands below its table.
 const CELL_CHARS: usize = 200;
 
 /// `docs/reference/keys.md`.
-pub fn of_keys() -> String {
-    let keys = keys();
+pub fn of_keys(registry: &Registry) -> String {
+    let keys = keys(registry);
     let mut text = String::from(
         "# Scenario keys\n\n\
          Every key of a scenario file. `forebay explain KEY` shows one with an example;\n\

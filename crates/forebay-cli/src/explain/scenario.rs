@@ -213,7 +213,7 @@ fn flows(scenario: &Scenario, paint: Paint) -> String {
             (None, Some(_)) => "until it stops".into(),
             (None, None) => "endless".into(),
         };
-        let protocol = protocol.unwrap_or("of the run").to_string();
+        let protocol = protocol.as_deref().unwrap_or("of the run").to_string();
         let start = match life.after {
             None => one(Unit::Seconds, start.as_secs_f64()),
             Some(After { flow, think }) => format!("{} after {}", law(think), flow.0 + 1),

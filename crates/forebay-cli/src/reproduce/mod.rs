@@ -15,12 +15,19 @@ use forebay_lab::reproduce::{
     ReproduceOptions, ReproduceProgress, Reproduction, SetupHead, Unit as RowUnit,
     reproduce_into as compare,
 };
+use forebay_lab::scenario::Registry;
 use std::io::{self, Write};
 use std::path::Path;
+use std::sync::Arc;
 use std::thread::available_parallelism;
 
 /// Run, compare, show.
-pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+pub fn reproduce(
+    args: &ReproduceArgs,
+    registry: &Arc<Registry>,
+    out: &mut impl Write,
+    paint: Paint,
+) -> Result<(), Failure> {
     let wanted = wanted(args.name.as_deref())?;
     // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
@@ -31,6 +38,7 @@ pub fn reproduce(args: &ReproduceArgs, out: &mut impl Write, paint: Paint) -> Re
         bar.set(fraction, || format!("{finished} of {runs} runs done"));
     };
     let options = ReproduceOptions {
+        registry,
         quick: args.quick,
         jobs: args.jobs.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
         cancel: Some(&cancel),

@@ -7,6 +7,7 @@
 use crate::expect;
 use crate::output::Target;
 use crate::xml::escaped;
+use forebay_lab::scenario::Name;
 use forebay_lab::{ExpectationResult, RunError, RunKey, Status, Summary};
 use std::fmt::Write;
 use std::path::Path;
@@ -37,11 +38,7 @@ struct Case {
 }
 
 /// The file of the results of a scenario under `protocols`. Writing to the string cannot fail.
-pub fn text(
-    summary: &Summary,
-    protocols: &[&'static str],
-    error: Option<&(RunKey, RunError)>,
-) -> String {
+pub fn text(summary: &Summary, protocols: &[Name], error: Option<&(RunKey, RunError)>) -> String {
     let of_runs = protocols.iter().map(|protocol| runs(summary, protocol, error));
     let cases: Vec<Case> = of_runs.chain(summary.expectations.iter().map(case)).collect();
     let count = |is: fn(&Verdict) -> bool| cases.iter().filter(|case| is(&case.verdict)).count();

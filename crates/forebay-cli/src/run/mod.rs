@@ -15,7 +15,7 @@ use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;
 use forebay_lab::report::REPORT_NAME;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
-use forebay_lab::scenario::{LoadOptions, Scenario, ScenarioText};
+use forebay_lab::scenario::{LoadOptions, Name, Registry, Scenario, ScenarioText};
 use forebay_lab::{
     CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, LEFT_OUT, Missing,
     Outputs, RunError, RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions,
@@ -28,12 +28,17 @@ use std::sync::{Arc, Mutex};
 use std::thread::available_parallelism;
 
 /// Run, store, show.
-pub fn run(mut args: RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failure> {
+pub fn run(
+    mut args: RunArgs,
+    registry: &Arc<Registry>,
+    out: &mut impl Write,
+    paint: Paint,
+) -> Result<(), Failure> {
     let text = ScenarioText::read(&args.scenario).map_err(Failure::input)?;
     args.scenario = text.name().to_string();
     let args = &args;
     let available_bytes = args.memory.or_else(forebay_lab::available_bytes);
-    let scenario = load(args, &text, available_bytes)?;
+    let scenario = load(args, registry, &text, available_bytes)?;
     let filter = match &args.events {
         Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
         None => None,
@@ -44,7 +49,7 @@ pub fn run(mut args: RunArgs, out: &mut impl Write, paint: Paint) -> Result<(), 
     };
     let runs = scenario.protocols.len() * args.seeds.0.len();
     if filter.is_some() && runs > 1 {
-        let (protocol, seed) = (scenario.protocols[0], args.seeds.0[0]);
+        let (protocol, seed) = (scenario.protocols[0].as_str(), args.seeds.0[0]);
         let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
     }
@@ -128,10 +133,11 @@ fn fewer_threads(args: &RunArgs) -> Option<String> {
 /// The scenario with everything that the command line changes.
 fn load(
     args: &RunArgs,
+    registry: &Arc<Registry>,
     text: &ScenarioText,
     available_bytes: Option<u64>,
 ) -> Result<Scenario, Failure> {
-    let options = LoadOptions { set: args.set.clone(), base: None };
+    let options = LoadOptions { set: args.set.clone(), base: None, registry: registry.clone() };
     // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
     let outline = text.outline(&options).map_err(Failure::input)?;
     let checked = check_outline(&outline, available_bytes);
@@ -145,8 +151,8 @@ fn load(
 }
 
 /// Errors if no such protocol is compared.
-fn check_baseline(name: &str, compared: &[&'static str]) -> Result<(), Failure> {
-    if compared.contains(&name) {
+fn check_baseline(name: &str, compared: &[Name]) -> Result<(), Failure> {
+    if compared.iter().any(|of| *of == *name) {
         return Ok(());
     }
     let compared = compared.join(", ");
@@ -155,23 +161,25 @@ fn check_baseline(name: &str, compared: &[&'static str]) -> Result<(), Failure> 
 }
 
 /// The protocols of `--protocol`, out of those that the scenario can run.
-fn protocols(names: &[String], known: &[&'static str]) -> Result<Vec<&'static str>, Failure> {
-    let known = || known.iter().copied();
+fn protocols(names: &[String], known: &[Name]) -> Result<Vec<Name>, Failure> {
+    let known = || known.iter();
     let mut found = Vec::new();
     for name in names {
-        let Some(protocol) = known().find(|known| known == name) else {
+        let Some(protocol) = known().find(|known| **known == name.as_str()) else {
             let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), other);
             let nearest = known().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
             let hint = match nearest.filter(|near| likeness(near) >= 0.75) {
                 Some(near) => format!("did you mean `{near}`?"),
-                None => format!("one of: {}", known().collect::<Vec<_>>().join(", ")),
+                None => {
+                    format!("one of: {}", known().map(Name::as_str).collect::<Vec<_>>().join(", "))
+                }
             };
             return Err(at("--protocol", format!("there is no protocol `{name}`\nhint: {hint}")));
         };
-        if found.contains(&protocol) {
+        if found.contains(protocol) {
             return Err(at("--protocol", format!("`{protocol}` is given twice")));
         }
-        found.push(protocol);
+        found.push(protocol.clone());
     }
     Ok(found)
 }
@@ -357,11 +365,13 @@ mod tests {
     #[test]
     fn a_scheme_that_panics_fails_the_command_and_the_others_are_shown() {
         let fragile = Registration::new("fragile", |_: &NoParams, _| Fragile);
-        fragile.register().expect("a new name");
+        let mut registry = Registry::default();
+        registry.register(fragile).expect("a new name");
         let line = ["run", "dumbbell", "--protocol", "fragile,cubic", "--seeds", "1..1"];
         let CommandLine { args } = CommandLine::parse_from(line);
         let mut out = Vec::new();
-        let failure = run(args, &mut out, Paint::none()).expect_err("a run panics");
+        let failure =
+            run(args, &Arc::new(registry), &mut out, Paint::none()).expect_err("a run panics");
         let Failure::Run(text) = failure else { panic!("{failure:?}") };
         assert!(text.starts_with("fragile with seed 1: the run panicked: on purpose. "), "{text}");
         let shown = String::from_utf8(out).expect("text");

@@ -1,5 +1,7 @@
 //! What others measured on the same scenario, to be shown beside.
 
+use forebay_lab::scenario::Name;
+
 /// Figures of one simulator, or of arithmetic, for one built-in scenario.
 #[derive(Debug)]
 pub struct Published {
@@ -64,8 +66,9 @@ const PUBLISHED: &[Published] = &[
 ];
 
 /// The figures for a scenario as it is built in, if the protocol that they are of is compared.
-pub fn of(scenario: &str, set: &[String], protocols: &[&str]) -> Vec<&'static Published> {
-    let fits = |p: &&Published| p.scenario == scenario && protocols.contains(&p.protocol);
+pub fn of(scenario: &str, set: &[String], protocols: &[Name]) -> Vec<&'static Published> {
+    let fits =
+        |p: &&Published| p.scenario == scenario && protocols.iter().any(|of| *of == p.protocol);
     PUBLISHED.iter().filter(|p| set.is_empty() && fits(p)).collect()
 }
 
@@ -76,10 +79,10 @@ mod tests {
 
     #[test]
     fn figures_stand_beside_the_unchanged_scenario_only() {
-        assert_eq!(of("s1", &[], &["newreno", "cubic"]).len(), 3);
-        assert!(of("s1", &[], &["cubic"]).is_empty());
-        assert!(of("s1", &["tcp.preset=modern".into()], &["newreno"]).is_empty());
-        assert!(of("dumbbell", &[], &["newreno"]).is_empty());
+        assert_eq!(of("s1", &[], &["newreno", "cubic"].map(Name::from)).len(), 3);
+        assert!(of("s1", &[], &["cubic".into()]).is_empty());
+        assert!(of("s1", &["tcp.preset=modern".into()], &["newreno".into()]).is_empty());
+        assert!(of("dumbbell", &[], &["newreno".into()]).is_empty());
     }
 
     #[test]

@@ -243,7 +243,7 @@ fn load(name: &str, options: &BenchOptions<'_>) -> Result<Result<Scenario, Strin
         };
         base = Some(folder);
     }
-    Ok(Ok(Scenario::load(name, &LoadOptions { set: Vec::new(), base })?))
+    Ok(Ok(Scenario::load(name, &LoadOptions { base, ..LoadOptions::default() })?))
 }
 
 /// The one input of the benchmark that no argument names; its documentation says so.

@@ -4,6 +4,7 @@ use super::ExperimentHead;
 use super::file::Experiment;
 use std::io;
 use std::path::Path;
+use std::sync::Arc;
 
 /// An experiment of the binary.
 #[derive(Clone, Copy, Debug)]
@@ -84,7 +85,7 @@ impl BuiltinExperiment {
     }
     /// What it is: its set-ups, and what is compared.
     pub fn head(&self) -> ExperimentHead {
-        let experiment = Experiment::parse(self.text, self.name);
+        let experiment = Experiment::parse(self.text, self.name, &Arc::default());
         super::head(&self.into(), &experiment.expect("a test reads every file of the binary"))
     }
 }

@@ -52,10 +52,11 @@
 
 use super::measure::Measure;
 use super::verdict::{Published, Side, Target, Tolerance};
-use forebay_scenario::{LoadOptions, Scenario};
+use forebay_scenario::{LoadOptions, Registry, Scenario};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::sync::Arc;
 use toml::Spanned;
 
 /// A file that cannot be used; its text says where, and what was expected.
@@ -197,9 +198,14 @@ impl Row {
 type Fault = (Range<usize>, String);
 
 impl Experiment {
-    /// The experiment of a text, which messages call `file`.
-    pub fn parse(text: &str, file: &str) -> Result<Experiment, ExperimentError> {
-        read(text).map_err(|(span, problem)| {
+    /// The experiment of a text, which messages call `file`. Its names stand for what `registry`
+    /// says.
+    pub fn parse(
+        text: &str,
+        file: &str,
+        registry: &Arc<Registry>,
+    ) -> Result<Experiment, ExperimentError> {
+        read(text, registry).map_err(|(span, problem)| {
             let start = span.start.min(text.len());
             let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
             let line = text[..line_start].matches('\n').count() + 1;
@@ -210,7 +216,7 @@ impl Experiment {
     }
 }
 
-fn read(text: &str) -> Result<Experiment, Fault> {
+fn read(text: &str, registry: &Arc<Registry>) -> Result<Experiment, Fault> {
     let mut file: File = toml::from_str(text)
         .map_err(|error| (error.span().unwrap_or_default(), error.message().to_string()))?;
     for seeds in [&file.seeds, &file.quick_seeds] {
@@ -227,7 +233,8 @@ fn read(text: &str) -> Result<Experiment, Fault> {
             ));
         }
     }
-    let scenarios = file.setups.iter().map(scenario).collect::<Result<Vec<_>, _>>()?;
+    let scenarios = file.setups.iter().map(|setup| scenario(setup, registry));
+    let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
     for line in &file.lines {
         file.rows.extend(rows_of_line(line)?);
     }
@@ -315,9 +322,12 @@ fn entry<'a, T>(table: &'a BTreeMap<Spanned<String>, T>, name: &str) -> Option<&
     table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
 
-fn scenario(setup: &Setup) -> Result<Scenario, Fault> {
+fn scenario(setup: &Setup, registry: &Arc<Registry>) -> Result<Scenario, Fault> {
     let set = setup.set.iter().map(|set| set.get_ref().clone()).collect();
-    let loaded = Scenario::load(setup.scenario.get_ref(), &LoadOptions { set, base: None });
+    let loaded = Scenario::load(
+        setup.scenario.get_ref(),
+        &LoadOptions { set, base: None, registry: registry.clone() },
+    );
     let scenario = loaded.map_err(|error| {
         let culprit = setup.set.iter().find(|set| {
             let place = error.first().place.as_ref();
@@ -326,7 +336,7 @@ fn scenario(setup: &Setup) -> Result<Scenario, Fault> {
         (culprit.map_or(setup.scenario.span(), Spanned::span), error.to_string())
     })?;
     for protocol in &setup.protocols {
-        if !scenario.protocol_names().contains(&protocol.get_ref().as_str()) {
+        if !scenario.protocol_names().iter().any(|known| *known == *protocol.get_ref().as_str()) {
             return Err((
                 protocol.span(),
                 format!("there is no protocol `{}`", protocol.get_ref()),

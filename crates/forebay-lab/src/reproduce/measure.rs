@@ -286,8 +286,9 @@ impl Measure {
             return Err(format!("expected a stretch of time, found {from} to {until}"));
         }
         self.of_class().map_or(Ok(()), |class| {
+            let protocols = scenario.protocol_names();
             let classes: BTreeSet<&str> =
-                scenario.protocol_names().iter().flat_map(|p| scenario.classes(p)).collect();
+                protocols.iter().flat_map(|p| scenario.classes(p)).collect();
             if classes.contains(class) {
                 Ok(())
             } else {

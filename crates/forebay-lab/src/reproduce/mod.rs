@@ -25,14 +25,18 @@ pub use jobs::{ReproduceError, ReproduceProgress};
 pub use verdict::Verdict;
 
 use file::{Experiment, Quantity, Row};
+use forebay_scenario::Registry;
 use forebay_scenario::statistics::mean_and_interval;
 use jobs::Jobs;
 use serde::Serialize;
+use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 /// How to reproduce, as opposed to what.
 #[derive(Clone, Copy)]
 pub struct ReproduceOptions<'a> {
+    /// What names of protocols, queues and routers stand for.
+    pub registry: &'a Arc<Registry>,
     /// Fewer seeds.
     pub quick: bool,
     /// Runs at the same time, at least 1.
@@ -145,7 +149,7 @@ pub fn reproduce_into(
     options: &ReproduceOptions<'_>,
     folder: Option<&ReproductionFolder>,
 ) -> Result<Reproduction, ReproduceError> {
-    let parsed = wanted.iter().map(|of| Experiment::parse(&of.text, &of.file));
+    let parsed = wanted.iter().map(|of| Experiment::parse(&of.text, &of.file, options.registry));
     let experiments = parsed.collect::<Result<Vec<_>, _>>()?;
     let names: Vec<String> = wanted.iter().map(ExperimentText::name).collect();
     let jobs = Jobs::new(&experiments, options.quick);

@@ -3,6 +3,7 @@
 use super::evaluate::Measured;
 use super::file::Experiment;
 use super::measure::Measure;
+use std::sync::Arc;
 
 use super::recording::{PortSample, Recording, Sample};
 use super::*;
@@ -16,7 +17,7 @@ use forebay_scenario::{LoadOptions, Scenario};
 #[test]
 fn every_experiment_of_the_binary_can_be_read() {
     for place in EXPERIMENTS {
-        let experiment = Experiment::parse(place.text, place.name).unwrap();
+        let experiment = Experiment::parse(place.text, place.name, &Arc::default()).unwrap();
         assert!(!experiment.file.rows.is_empty(), "{}", place.name);
         assert!(!place.title().is_empty());
         assert_eq!(place.title(), place.head().title);
@@ -53,7 +54,7 @@ const MEASURE: &str = "first_entry = { port = \"0-2\", state = \"B\" }";
 
 #[test]
 fn errors_say_where_and_what_was_expected() {
-    assert!(Experiment::parse(FILE, "f").is_ok());
+    assert!(Experiment::parse(FILE, "f", &Arc::default()).is_ok());
     for (from, to, place, what) in [
         ("title", "titel", "f:1:1", "unknown field `titel`"),
         ("seeds = 2", "seeds = 0", "f:4:9", "expected 1 to 1000 seeds"),
@@ -135,7 +136,9 @@ fn errors_say_where_and_what_was_expected() {
             "the link `0-2` follows no trace",
         ),
     ] {
-        let error = Experiment::parse(&FILE.replacen(from, to, 1), "f").unwrap_err().to_string();
+        let error = Experiment::parse(&FILE.replacen(from, to, 1), "f", &Arc::default())
+            .unwrap_err()
+            .to_string();
         assert!(error.starts_with(place) && error.contains(what), "{to}: {error}");
     }
 }
@@ -149,25 +152,27 @@ fn a_row_with_lists_stands_for_one_of_each_protocol_in_each_set_up() {
         .replace("[[rows]]", second)
         .replace("setup = \"a\"", "setups = [\"b\", \"a\"]")
         .replace("protocol = \"inrpp\"", "protocols = [\"inrpp\", \"rcp\"]");
-    let experiment = Experiment::parse(&text, "f").unwrap();
+    let experiment = Experiment::parse(&text, "f", &Arc::default()).unwrap();
     let rows = experiment.file.rows.iter();
     let names: Vec<_> = rows.map(|row| [row.setup.get_ref(), row.protocol.get_ref()]).collect();
     assert_eq!(names, [["b", "inrpp"], ["b", "rcp"], ["a", "inrpp"], ["a", "rcp"]]);
     let expected = "expected one of `setup` and `setups`, with a name or more";
     for keys in ["", "setups = []", "setup = \"a\"\nsetups = [\"a\"]"] {
-        let error = Experiment::parse(&FILE.replace("setup = \"a\"", keys), "f").unwrap_err();
+        let error = Experiment::parse(&FILE.replace("setup = \"a\"", keys), "f", &Arc::default())
+            .unwrap_err();
         let error = error.to_string();
         assert!(error.starts_with("f:13:12") && error.contains(expected), "{error}");
     }
     let unknown = text.replace("[\"b\", \"a\"]", "[\"b\", \"c\"]");
-    let error = Experiment::parse(&unknown, "f").unwrap_err().to_string();
+    let error = Experiment::parse(&unknown, "f", &Arc::default()).unwrap_err().to_string();
     assert!(error.starts_with("f:18:16") && error.contains("no set-up `c`"), "{error}");
 }
 
 /// A short run of the dumbbell, whose results the measures below do not use.
 fn dumbbell() -> (RunResult, LinkNames) {
     let set = vec!["start_jitter=0s".to_string(), "until_s=1.2".to_string()];
-    let scenario = Scenario::load("inrpp/dumbbell", &LoadOptions { set, base: None }).unwrap();
+    let scenario =
+        Scenario::load("inrpp/dumbbell", &LoadOptions { set, ..LoadOptions::default() }).unwrap();
     let result = run_one(&scenario, "newreno", 1, &RunOptions::default()).unwrap();
     (result, LinkNames::new(&scenario))
 }
@@ -363,7 +368,13 @@ fn measured_in_a_cell(rows: &[(&str, &str)]) -> Vec<Option<f64>> {
     let place = |name: &str| name.to_string();
     let wanted =
         ExperimentText { source: place("s"), experiment: place("e"), file: place("f"), text };
-    let options = ReproduceOptions { quick: true, jobs: 2, cancel: None, progress: None };
+    let options = ReproduceOptions {
+        registry: &Arc::default(),
+        quick: true,
+        jobs: 2,
+        cancel: None,
+        progress: None,
+    };
     let done = reproduce(&[wanted], &options).unwrap_or_else(|error| panic!("{error}"));
     done.rows.iter().map(|row| row.measured).collect()
 }

@@ -4,11 +4,18 @@
 use forebay_lab::reproduce::{
     BuiltinExperiment, ComparedRow, ExperimentText, ReproduceOptions, reproduce,
 };
+use std::sync::Arc;
 
 fn rows(experiment: &str) -> Vec<ComparedRow> {
     let found = BuiltinExperiment::find(experiment);
     let wanted: Vec<ExperimentText> = found.into_iter().map(Into::into).collect();
-    let options = ReproduceOptions { quick: true, jobs: 2, cancel: None, progress: None };
+    let options = ReproduceOptions {
+        registry: &Arc::default(),
+        quick: true,
+        jobs: 2,
+        cancel: None,
+        progress: None,
+    };
     reproduce(&wanted, &options).expect("the experiment runs").rows
 }
 

@@ -138,7 +138,7 @@ fn retransmissions_count_from_their_own_departure() {
 
 fn inrpp(set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load("inrpp/dumbbell", &LoadOptions { set, base: None }).unwrap()
+    Scenario::load("inrpp/dumbbell", &LoadOptions { set, ..LoadOptions::default() }).unwrap()
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //! marks.
 
 use forebay_base::{DropReason, Packet, Span, Time};
-use forebay_lab::scenario::{LoadOptions, RegisterError, Registration, Scenario};
+use forebay_lab::scenario::{LoadOptions, RegisterError, Registration, Registry, Scenario};
 use forebay_lab::{RunOptions, RunResult, run_one};
 use forebay_queue::{
     Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit, require,
@@ -86,16 +86,19 @@ impl Discipline for Queue {
 
 fn load(set: &[&str]) -> Result<Scenario, String> {
     let toy = Registration::discipline("toy", build).check(check).title("Toy");
-    let _ = toy.register(); // in whichever test comes first
+    let mut registry = Registry::default();
+    registry.register(toy).expect("registers");
     let set = set.iter().map(ToString::to_string).collect();
-    let options = LoadOptions { set, base: None };
+    let options = LoadOptions { set, base: None, registry: registry.into() };
     Scenario::load("dumbbell", &options).map_err(|error| error.to_string())
 }
 
 fn run(set: &[&str]) -> RunResult {
     let scenario = load(set).expect("loads");
     // The text that a result keeps says the same.
-    let again = Scenario::parse(&scenario.to_toml(), "again", &LoadOptions::default());
+    let registry = scenario.registry.clone();
+    let options = LoadOptions { registry, ..LoadOptions::default() };
+    let again = Scenario::parse(&scenario.to_toml(), "again", &options);
     assert_eq!(again.expect("reads back"), scenario);
     run_one(&scenario, "newreno", 1, &RunOptions::default()).expect("runs")
 }
@@ -136,6 +139,7 @@ fn what_is_wrong_is_said_with_key_and_range() {
         let text = error(set);
         assert!(text.contains(words) && text.contains("--set"), "{set:?}: {text}");
     }
-    let stands = RegisterError::Stands { kind: "discipline", name: "droptail" };
-    assert_eq!(Registration::discipline("droptail", build).register(), Err(stands));
+    let stands = RegisterError::Stands { kind: "discipline", name: "droptail".into() };
+    let again = Registry::default().register(Registration::discipline("droptail", build));
+    assert_eq!(again, Err(stands));
 }

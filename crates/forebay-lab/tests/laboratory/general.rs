@@ -7,7 +7,7 @@ use forebay_scenario::{BUILTINS, LoadOptions, Scenario};
 fn compare(name: &str, until_s: Option<u32>) {
     let set = until_s.map(|s| [format!("until_s={s}"), "measure_from_s=0".into()]);
     let set = set.into_iter().flatten().collect();
-    let options = LoadOptions { set, base: None };
+    let options = LoadOptions { set, ..LoadOptions::default() };
     let scenario = Scenario::load(name, &options).unwrap_or_else(|e| panic!("{e}"));
     for protocol in crate::unlike_protocols(&scenario) {
         let run = |general| {

@@ -20,7 +20,7 @@ use tempfile::TempDir;
 
 fn load(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load(name, &LoadOptions { set, base: None }).unwrap()
+    Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).unwrap()
 }
 
 /// A run, and the file with its packets.

@@ -5,6 +5,7 @@ use forebay_lab::reproduce::{
 };
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{RunOptions, Summary, Sweep, run_one};
+use std::sync::Arc;
 
 /// Set-ups and protocols whose mean queue may be up to 20 % off instead of 10 %: two at most.
 const WIDER_QUEUE: &[(&str, &str)] = &[];
@@ -19,7 +20,13 @@ const EDGE: (&str, &str) = ("10 Mbit/s, 100 ms, 0.5 BDP", "newreno");
 fn rows(experiment: &str) -> Vec<ComparedRow> {
     let found = BuiltinExperiment::find(experiment);
     let wanted: Vec<ExperimentText> = found.into_iter().map(Into::into).collect();
-    let options = ReproduceOptions { quick: true, jobs: 2, cancel: None, progress: None };
+    let options = ReproduceOptions {
+        registry: &Arc::default(),
+        quick: true,
+        jobs: 2,
+        cancel: None,
+        progress: None,
+    };
     reproduce(&wanted, &options).unwrap().rows
 }
 
@@ -70,7 +77,7 @@ fn the_kernel_is_compared_with_the_preset_alone() {
     let scenario = Scenario::load("linux/one-flow", &options).unwrap();
     let preset = |text: &str| {
         let set = vec![format!("tcp={{ preset = \"{text}\" }}")];
-        Scenario::load("linux/one-flow", &LoadOptions { set, base: None }).unwrap()
+        Scenario::load("linux/one-flow", &LoadOptions { set, ..LoadOptions::default() }).unwrap()
     };
     assert!(scenario == preset("linux-6.18") && scenario != preset("modern"));
     let rows = rows("linux/one-flow");
@@ -113,7 +120,7 @@ fn lost_tails_and_lost_repeats_take_no_timeout_with_modern_either() {
                 format!("links.bottleneck.loss={{ packets = [{packets}] }}"),
                 format!("tcp={{ preset = \"modern\", timestamps = {timestamps} }}"),
             ];
-            let options = LoadOptions { set, base: None };
+            let options = LoadOptions { set, ..LoadOptions::default() };
             let scenario = Scenario::load("linux/tail-loss", &options).unwrap();
             for protocol in ["newreno", "cubic", "bbr1"] {
                 let run = run_one(&scenario, protocol, 1, &RunOptions::default()).unwrap();
@@ -186,7 +193,7 @@ fn a_flow_that_its_receive_window_limits_is_told_so() {
     let long_fat = LONG_FAT.replace("40Gbit/s", "10Gbit/s");
     let run = |set: &str| {
         let set = vec![set.to_string(), "until_s=20".to_string()];
-        let options = LoadOptions { set, base: None };
+        let options = LoadOptions { set, ..LoadOptions::default() };
         let scenario = Scenario::parse(&long_fat, "long-fat.toml", &options).unwrap();
         let options = RunOptions { without_reference: true, ..RunOptions::default() };
         let run = run_one(&scenario, "cubic", 1, &options).unwrap();

@@ -42,15 +42,16 @@ const SMALL: &str = r#"
 
 fn scenario(set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::parse(SMALL, "small.toml", &LoadOptions { set, base: None }).unwrap()
+    Scenario::parse(SMALL, "small.toml", &LoadOptions { set, ..LoadOptions::default() }).unwrap()
 }
 
 /// The protocols of a scenario, and of variants of one algorithm the first two: parameters need no
 /// run of their own where results are compared with themselves.
 fn unlike_protocols(scenario: &Scenario) -> Vec<&str> {
-    let mut kept: Vec<(&str, &str)> = Vec::new();
+    let mut kept: Vec<(&str, String)> = Vec::new();
     for protocol in &scenario.protocols {
-        let algorithm = scenario.spec(protocol).expect("it has one").name();
+        let spec = scenario.spec(protocol).expect("it has one");
+        let algorithm = spec.name().to_string();
         if kept.iter().filter(|(_, of)| *of == algorithm).count() < 2 {
             kept.push((protocol, algorithm));
         }

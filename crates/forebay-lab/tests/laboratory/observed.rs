@@ -3,7 +3,7 @@
 
 use forebay_base::{Span, Time};
 use forebay_cc::{Ack, Congestion, Controller, Limits, Observed, Timeout};
-use forebay_lab::scenario::{LoadOptions, Registration, Scenario};
+use forebay_lab::scenario::{LoadOptions, Registration, Registry, Scenario};
 use forebay_lab::{Outputs, RunOptions, Store, Summary, Sweep, run_one};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
@@ -61,8 +61,10 @@ fn what_a_controller_publishes_is_in_the_series_and_in_the_report() {
         acks: 0,
         rtt: None,
     });
-    registration.register().unwrap();
-    let scenario = Scenario::parse(SCENARIO, "x.toml", &LoadOptions::default()).unwrap();
+    let mut registry = Registry::default();
+    registry.register(registration).unwrap();
+    let options = LoadOptions { registry: registry.into(), ..LoadOptions::default() };
+    let scenario = Scenario::parse(SCENARIO, "x.toml", &options).unwrap();
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out");
     let store = Store::create(&target).unwrap();

@@ -2,7 +2,7 @@
 
 use forebay_base::Time;
 use forebay_cc::{Ack, Congestion, Controller, Limits, Timeout};
-use forebay_lab::scenario::{LoadOptions, NoParams, Registration, Scenario};
+use forebay_lab::scenario::{LoadOptions, NoParams, Registration, Registry, Scenario};
 use forebay_lab::{RunError, RunOptions, Sweep, SweepOptions, SweepPlan, sweep};
 
 /// Loses its head at its hundredth ACK.
@@ -33,8 +33,10 @@ const TEXT: &str = r#"
 #[test]
 fn the_other_runs_of_a_sweep_go_on() {
     let fragile = Registration::new("fragile", |_: &NoParams, _| Fragile(0));
-    fragile.register().expect("a new name");
-    let scenario = Scenario::parse(TEXT, "x", &LoadOptions::default()).expect("a scenario");
+    let mut registry = Registry::default();
+    registry.register(fragile).expect("a new name");
+    let options = LoadOptions { registry: registry.into(), ..LoadOptions::default() };
+    let scenario = Scenario::parse(TEXT, "x", &options).expect("a scenario");
     let protocols = ["fragile", "cubic"].map(String::from);
     let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
     for threads in [1, 2] {

@@ -14,7 +14,8 @@ type Series = BTreeMap<(String, String), Vec<(f64, f64)>>;
 
 fn load(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load(name, &LoadOptions { set, base: None }).unwrap_or_else(|e| panic!("{e}"))
+    Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() })
+        .unwrap_or_else(|e| panic!("{e}"))
 }
 
 fn run(scenario: &Scenario, protocol: &str) -> (RunResult, Series) {

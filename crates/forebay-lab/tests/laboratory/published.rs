@@ -12,7 +12,7 @@ use std::path::PathBuf;
 
 fn load(name: &str, set: &[&str], base: Option<PathBuf>) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load(name, &LoadOptions { set, base }).unwrap()
+    Scenario::load(name, &LoadOptions { set, base, ..LoadOptions::default() }).unwrap()
 }
 
 fn run(scenario: &Scenario, seed: u64) -> RunResult {

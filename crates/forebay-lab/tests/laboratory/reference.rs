@@ -16,7 +16,7 @@ fn run(scenario: &Scenario, protocol: &str) -> RunResult {
 
 fn builtin(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load(name, &LoadOptions { set, base: None }).unwrap()
+    Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).unwrap()
 }
 
 /// One flow over three links of 5 ms, the middle one with 10 Mbit/s; 20 bytes of overhead on the
@@ -38,7 +38,7 @@ fn alone(bytes: u64, set: &[&str]) -> Scenario {
         "#
     );
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::parse(&text, "alone.toml", &LoadOptions { set, base: None }).unwrap()
+    Scenario::parse(&text, "alone.toml", &LoadOptions { set, ..LoadOptions::default() }).unwrap()
 }
 
 /// Propagation 25 ms each way. A SYN has 40 + 20 bytes, and stores for 480 bits on 40, 100, 10, 100

@@ -17,7 +17,7 @@ const LONGEST: Span = Span::from_secs(1);
 fn short(name: &str) -> Option<Scenario> {
     let base = if name == "s3" { Some(s3_data()?) } else { None };
     let load = |set: Vec<String>| {
-        let options = LoadOptions { set, base: base.clone() };
+        let options = LoadOptions { set, base: base.clone(), ..LoadOptions::default() };
         Scenario::load(name, &options).unwrap_or_else(|error| panic!("{error}"))
     };
     let whole = load(Vec::new());

@@ -13,7 +13,7 @@ use std::path::Path;
 /// Run a scenario and keep its results in `folder`.
 fn run(name: &str, set: &[&str], (protocols, seeds): (&[&str], &[u64]), folder: &Path) {
     let set = set.iter().map(ToString::to_string).collect();
-    let scenario = Scenario::load(name, &LoadOptions { set, base: None }).unwrap();
+    let scenario = Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).unwrap();
     let store = Store::create(folder).unwrap();
     let protocols: Vec<String> = protocols.iter().map(ToString::to_string).collect();
     let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds };

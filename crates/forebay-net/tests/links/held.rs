@@ -56,7 +56,7 @@ impl Driver for Alarms {
 
 /// Hosts 0 and 2 at router 1, links of 8 Mbit/s and 1 ms, and a flow of one byte.
 fn spec() -> NetSpec {
-    let hold = ForwardingSpec::Custom("hold", Arc::new(|_| Box::new(Hold::default())));
+    let hold = ForwardingSpec::Custom("hold".into(), Arc::new(|_| Box::new(Hold::default())));
     let node = |name: &str, kind| NodeSpec { name: name.into(), kind };
     let link = |from, to| LinkSpec {
         from: NodeId(from),

@@ -41,9 +41,11 @@ bytes = 1448000
 
 fn reference(set: &[&str]) -> Reference {
     let set = set.iter().map(ToString::to_string).collect();
-    let scenario = Scenario::parse(BOTH_WAYS, "x.toml", &LoadOptions { set, base: None });
+    let scenario =
+        Scenario::parse(BOTH_WAYS, "x.toml", &LoadOptions { set, ..LoadOptions::default() });
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let wanted = Wanted {
+        registry: &scenario.registry,
         spec: &scenario.build("cubic", 1).expect("builds"),
         seed: 1,
         from: Time::ZERO,

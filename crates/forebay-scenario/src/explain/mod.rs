@@ -7,8 +7,7 @@
 pub(crate) mod schema;
 mod words;
 
-use crate::registry::algorithms::Algorithm;
-use crate::registry::{Disciplines, line, tables};
+use crate::registry::{Disciplines, Registry, tables};
 use crate::resolve::tcp;
 use forebay_base::ParamError;
 use forebay_transport::PRESETS;
@@ -77,12 +76,12 @@ pub struct Keys {
 }
 
 /// All keys of the format, those of registered algorithms among them.
-pub fn keys() -> Keys {
-    let root = schema();
+pub fn keys(registry: &Registry) -> Keys {
+    let root = schema(registry);
     let mut walk = Walk { root: &root, all: Vec::new(), tables: Vec::new() };
     walk.top(&tables::top_keys());
     let mut keys = Keys { all: walk.all, tables: walk.tables };
-    keys.all.iter_mut().for_each(|key| complete(key, &root));
+    keys.all.iter_mut().for_each(|key| complete(key, &root, registry));
     keys
 }
 
@@ -341,7 +340,7 @@ fn resolve<'a>(root: &'a Json, schema: &'a Json) -> &'a Json {
 }
 
 /// Add what the code knows and no text says: defaults of presets, ranges of parameters.
-fn complete(key: &mut Key, root: &Json) {
+fn complete(key: &mut Key, root: &Json, registry: &Registry) {
     let place = key.places[0].clone();
     let parts: Vec<&str> = place.path.split('.').collect();
     match parts[..] {
@@ -349,12 +348,13 @@ fn complete(key: &mut Key, root: &Json) {
             key.default = of_presets(name);
         }
         ["protocol", algorithm, _] => {
-            if let Some(algorithm) = Algorithm::by_name(algorithm) {
+            if let Some(algorithm) = registry.algorithm(algorithm) {
                 check_values(key, |params| algorithm.with(params).ok()?.check().err());
             }
         }
         [.., "queue", _] => {
-            let discipline = place.when.as_ref().and_then(|(_, name)| line::<Disciplines>(name));
+            let discipline =
+                place.when.as_ref().and_then(|(_, name)| registry.line::<Disciplines>(name));
             if let Some(discipline) = discipline {
                 check_values(key, |params| (discipline.make)(params).ok()?.range.err());
             }

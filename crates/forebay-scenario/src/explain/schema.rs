@@ -4,7 +4,7 @@ use crate::format::fields::section_schema;
 use crate::keys::file::File;
 use crate::registry::algorithms::Algorithm;
 use crate::registry::param_types::of_algorithms;
-use crate::registry::{named, tables};
+use crate::registry::{Registry, named, tables};
 use forebay_cc::Spec;
 use serde_json::{Value as Json, json};
 
@@ -13,16 +13,17 @@ const TITLE: &str = "What tables and figures call it; for a variant its name if 
 const VARIANT: &str = "A variant that [protocol.NAME] declares.";
 
 /// JSON Schema (2020-12) of a scenario file.
-pub fn schema() -> Json {
+pub fn schema(registry: &Registry) -> Json {
     let mut root = section_schema::<File>();
     tables::describe(&mut root["properties"]);
-    named::fill(&mut root);
+    named::fill(registry, &mut root);
     let algorithms = schemars::schema_for!(Spec).to_value();
-    let names: Vec<&str> = Algorithm::all().into_iter().map(Algorithm::name).collect();
+    let all = registry.algorithms();
+    let names: Vec<&str> = all.iter().map(Algorithm::name).collect();
     let title = json!({ "type": "string", "description": TITLE });
     let mut properties = of_algorithms(&algorithms);
     let mut defs = algorithms["$defs"].as_object().cloned().unwrap_or_default();
-    for algorithm in Algorithm::all() {
+    for algorithm in &all {
         let Some(mut own) = algorithm.own_schema() else { continue };
         let own_defs = own.as_object_mut().and_then(|own| own.remove("$defs"));
         defs.extend(

@@ -15,8 +15,8 @@ use crate::keys::inrpp::NAME;
 use crate::keys::tcp::Tcp;
 use crate::model::protocols::Names;
 use crate::plan::{caches, mtu_check, network, outline, queues, samples};
-use crate::registry::named;
 use crate::registry::tables::{self, ParamTables};
+use crate::registry::{Registry, named};
 use crate::resolve::{
     attacks, buffers, events, expect, flows, inrpp, protocols, schedules, tcp, tcp_of, topology,
 };
@@ -24,6 +24,7 @@ use forebay_base::{IpVersion, Span, Time};
 use forebay_net::EventSpec;
 use scenario_text::ScenarioText;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// What goes with the text of a scenario.
 #[derive(Clone, Debug, Default)]
@@ -33,6 +34,8 @@ pub struct LoadOptions {
     /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one
     /// for a built-in scenario and for one that is read from standard input.
     pub base: Option<PathBuf>,
+    /// What its names stand for.
+    pub registry: Arc<Registry>,
 }
 
 impl Scenario {
@@ -44,7 +47,7 @@ impl Scenario {
     /// The scenario of a text, which messages call `file`.
     pub fn parse(text: &str, file: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
         let mut sources = Sources::in_folder(options.base.clone().unwrap_or_default());
-        let scenario = read(text, file, &options.set, &mut sources);
+        let scenario = read(text, file, options, &mut sources);
         scenario.map_err(|faults| faults.resolve(&sources))
     }
 }
@@ -64,7 +67,7 @@ struct Readable {
 fn read_file(
     text: &str,
     name: &str,
-    set: &[String],
+    options: &LoadOptions,
     sources: &mut Sources,
 ) -> Result<Readable, Faults> {
     let (mut faults, mut lost) = (Faults::default(), Lost::default());
@@ -72,7 +75,7 @@ fn read_file(
     let Some(mut document) = faults.keep(item::parse_document(sources, source)) else {
         return Err(faults);
     };
-    for assignment in set {
+    for assignment in &options.set {
         faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE));
     }
     let known = tables::top_keys();
@@ -81,7 +84,7 @@ fn read_file(
     // that another.
     for _ in 0..MOST_CUTS {
         let mut wrong = Faults::default();
-        named::check(&document, &mut wrong);
+        named::check(&options.registry, &document, &mut wrong);
         let tables = tables::read(&document, &mut wrong);
         let file = wrong.keep(read_among::<File>(&document, "", &known));
         if let Some(file) = file.filter(|_| wrong.is_empty()) {
@@ -99,29 +102,36 @@ fn read_file(
 /// Most times that a document is read without what was wrong the time before.
 const MOST_CUTS: usize = 10;
 
-fn read(text: &str, name: &str, set: &[String], sources: &mut Sources) -> Result<Scenario, Faults> {
-    let Readable { file, tables, mut faults, lost, .. } = read_file(text, name, set, sources)?;
-    let mut topology = topology::expand(&file, sources, lost, &mut faults);
+fn read(
+    text: &str,
+    name: &str,
+    options: &LoadOptions,
+    sources: &mut Sources,
+) -> Result<Scenario, Faults> {
+    let Readable { file, tables, mut faults, lost, .. } = read_file(text, name, options, sources)?;
+    let registry = &options.registry;
+    let mut topology = topology::expand(registry, &file, sources, lost, &mut faults);
     let params = tables.get(NAME).map(|table| &table.params);
     let inrpp = inrpp::resolve(&file, params, &mut topology, &mut faults);
     let topology = topology;
     let no_keys = Tcp::default();
     let table = file.tcp.as_ref().map_or(&no_keys, |at| &at.value);
     let mut tcp = faults.or(tcp::resolve(table), forebay_transport::PRESETS[0].config);
-    let names = Names::of(&file);
+    let names = Names::of(registry, &file);
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, &topology, &names, mss_bytes, sources, &mut faults);
     let events = all_events(&file, &topology, sources, &mut faults);
     let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
     let mut needed = buffers::Needed::new(&topology, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
-    let specs = protocols::specs(&file, &mut faults);
+    let specs = protocols::specs(registry, &file, &mut faults);
     let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
     let (until, measure_from, sample) = times(&file, &topology.lost, &mut faults);
     if !faults.touch("sample_s") {
         faults.keep(samples::check(&file, sample, until, &flows, &topology.links));
     }
     let mut scenario = Scenario {
+        registry: Arc::clone(registry),
         description: faults.or(description(&file), String::new()),
         protocols,
         until,
@@ -132,7 +142,7 @@ fn read(text: &str, name: &str, set: &[String], sources: &mut Sources) -> Result
         ip_version: file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value),
         tcp,
         tcp_of: Vec::new(),
-        router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve())),
+        router: file.router.as_ref().and_then(|at| faults.keep(at.value.resolve(registry))),
         inrpp,
         ports: tables::ports(&tables),
         reassembly: topology.reassembly,

@@ -62,14 +62,14 @@ impl ScenarioText {
     /// The scenario, with every choice made.
     pub fn scenario(&self, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
         let base = Some(self.base(options).to_path_buf());
-        Scenario::parse(&self.text, &self.file, &LoadOptions { set: options.set.clone(), base })
+        Scenario::parse(&self.text, &self.file, &LoadOptions { base, ..options.clone() })
     }
 
     /// How large the scenario is, without making it. Errors if nothing of it can be read, or if it
     /// has more hosts or flows than any scenario may have.
     pub fn outline(&self, options: &LoadOptions) -> Result<Outline, ScenarioError> {
         let mut sources = Sources::default();
-        let read = read_file(&self.text, &self.file, &options.set, &mut sources);
+        let read = read_file(&self.text, &self.file, options, &mut sources);
         let Readable { file, faults, too_large, .. } =
             read.map_err(|faults| faults.resolve(&sources))?;
         if too_large {

@@ -1,5 +1,6 @@
 //! What a scenario expects of its results: a bound for a metric, over the seeds of each protocol.
 
+use crate::format::names::Name;
 use forebay_metrics::{MetricDoc, Metrics, comparable};
 use serde::{Serialize, Serializer};
 
@@ -12,7 +13,7 @@ pub struct Expectation {
     /// Name of the metric; it is one of [`comparable`].
     pub metric: &'static str,
     /// The only protocol whose runs it is about; None: each that is compared.
-    pub protocol: Option<&'static str>,
+    pub protocol: Option<Name>,
     /// The class of flows that it is about; None: all flows.
     pub class: Option<String>,
     /// The directed link, of a metric of links.
@@ -63,7 +64,7 @@ impl Expectation {
 
     /// True if it is about runs under this protocol.
     pub fn is_about(&self, protocol: &str) -> bool {
-        self.protocol.is_none_or(|own| own == protocol)
+        self.protocol.as_ref().is_none_or(|own| *own == *protocol)
     }
 
     /// The value in a run; None if the run has none, or no finite one, or if it is no metric but

@@ -1,7 +1,7 @@
 //! What tables and figures call a protocol: its name, and what of it is not as its paper has it.
 
 use crate::Scenario;
-use crate::registry::algorithms::{Algorithm, AlgorithmSpec};
+use crate::registry::algorithms::AlgorithmSpec;
 use forebay_cc::Spec;
 use forebay_transport::PRESETS;
 use toml::Value;
@@ -20,7 +20,7 @@ impl Scenario {
         }
         let Some(spec) = self.spec(protocol) else { return protocol.to_string() };
         let mut parts = differences(&spec);
-        if Algorithm::by_name(protocol).is_some() {
+        if self.registry.algorithm(protocol).is_some() {
             parts.insert(0, self.title(protocol));
             return parts.join(", ");
         }
@@ -44,7 +44,7 @@ fn differences(spec: &AlgorithmSpec) -> Vec<String> {
     {
         return vec![preset.name.to_string()];
     }
-    let (own, paper) = (shown_params(spec), paper_params(spec));
+    let (own, paper) = (shown_params(spec), spec.paper_params());
     let differs = own.iter().filter(|(key, value)| paper.get(*key) != Some(value));
     let mut parts: Vec<(usize, String)> = differs.map(|(key, value)| part(key, value)).collect();
     parts.sort_by_key(|(rank, _)| *rank);
@@ -63,15 +63,6 @@ fn shown_params(spec: &AlgorithmSpec) -> toml::Table {
         params.insert("r".into(), verus.r().into());
     }
     params
-}
-
-fn paper_params(spec: &AlgorithmSpec) -> toml::Table {
-    match spec {
-        AlgorithmSpec::Table(spec) => AlgorithmSpec::Table(spec.of_paper()).params(),
-        AlgorithmSpec::Registered(_) => {
-            Algorithm::by_name(spec.name()).map_or_else(toml::Table::new, |of| of.spec().params())
-        }
-    }
 }
 
 /// A parameter in words, and its rank in the label: the preset first, then symbols of the paper.
@@ -94,7 +85,7 @@ mod tests {
 
     fn labels(set: &[&str], protocols: &[&str]) -> Vec<String> {
         let set = set.iter().map(ToString::to_string).collect();
-        let options = LoadOptions { set, base: None };
+        let options = LoadOptions { set, ..LoadOptions::default() };
         let scenario = Scenario::load("dumbbell", &options).unwrap();
         protocols.iter().map(|protocol| scenario.label(protocol)).collect()
     }

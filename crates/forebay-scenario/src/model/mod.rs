@@ -9,8 +9,9 @@ pub(crate) mod link_names;
 pub(crate) mod protocols;
 pub(crate) mod sizes;
 
+use crate::format::names::Name;
 use crate::keys::file::FctClock;
-use crate::registry::{Chosen, Disciplines, Routers, Schemes};
+use crate::registry::{Chosen, Disciplines, Registry, Routers, Schemes};
 use attacks::Attack;
 use channels::{Channel, TraceFile};
 use expectation::Expectation;
@@ -27,10 +28,12 @@ use std::sync::Arc;
 /// A scenario with every choice made.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Scenario {
+    /// What its names stand for.
+    pub registry: Arc<Registry>,
     /// What it shows, for people; may be empty.
     pub description: String,
     /// Protocols to compare: algorithms and variants; at least one, each once.
-    pub protocols: Vec<&'static str>,
+    pub protocols: Vec<Name>,
     /// When a run ends; None: when all flows end.
     pub until: Option<Time>,
     /// From when metrics count.
@@ -46,7 +49,7 @@ pub struct Scenario {
     /// Configuration of connections; that of a protocol is [`Scenario::tcp_for`].
     pub tcp: TcpConfig,
     /// Protocols with a configuration of their own.
-    pub tcp_of: Vec<(&'static str, TcpConfig)>,
+    pub tcp_of: Vec<(Name, TcpConfig)>,
     /// What kind of routers they are that say nothing of it; None: what the protocols of a run
     /// need.
     pub router: Option<Arc<Chosen<Routers>>>,
@@ -166,9 +169,9 @@ pub struct Flow {
     /// What its application does beside writing all that at the start; None of most flows.
     pub life: Option<Box<Life>>,
     /// Its own protocol, whatever the run compares.
-    pub protocol: Option<&'static str>,
+    pub protocol: Option<Name>,
     /// Its class in results; None: its protocol.
-    pub class: Option<&'static str>,
+    pub class: Option<Name>,
     /// Classes by size, in place of that.
     pub by_size: Option<Arc<SizeClasses>>,
 }
@@ -186,11 +189,19 @@ impl Flow {
     pub fn is_spare(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.spare)
     }
+    /// Its protocol in a run under `protocol`.
+    pub fn protocol_under<'a>(&'a self, protocol: &'a str) -> &'a str {
+        self.protocol.as_deref().unwrap_or(protocol)
+    }
+    /// Its class in a run under `protocol`, if its size says nothing of it.
+    pub fn class_under<'a>(&'a self, protocol: &'a str) -> &'a str {
+        self.class.as_deref().unwrap_or_else(|| self.protocol_under(protocol))
+    }
     /// The classes that it may have under a run's `protocol`.
     pub fn classes<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
         match &self.by_size {
-            Some(classes) => classes.names.clone(),
-            None => vec![self.class.or(self.protocol).unwrap_or(protocol)],
+            Some(classes) => classes.names.iter().map(Name::as_str).collect(),
+            None => vec![self.class_under(protocol)],
         }
     }
 }
@@ -223,9 +234,9 @@ impl Scenario {
     }
 
     /// The protocols of a run under `protocol`: that one, then those that flows name.
-    pub fn protocols_under(&self, protocol: &'static str) -> Vec<&'static str> {
+    pub fn protocols_under<'a>(&'a self, protocol: &'a str) -> Vec<&'a str> {
         let mut names = vec![protocol];
-        for pinned in self.flows.iter().filter_map(|flow| flow.protocol) {
+        for pinned in self.flows.iter().filter_map(|flow| flow.protocol.as_deref()) {
             if !names.contains(&pinned) {
                 names.push(pinned);
             }
@@ -235,10 +246,10 @@ impl Scenario {
 
     /// Every protocol that is compared, that a flow names, or that has a transport of its own, each
     /// once.
-    pub(crate) fn named_protocols(&self) -> Vec<&'static str> {
-        let mut names = self.protocols.clone();
-        let pinned = self.flows.iter().filter_map(|flow| flow.protocol);
-        for name in pinned.chain(self.tcp_of.iter().map(|(name, _)| *name)) {
+    pub(crate) fn named_protocols(&self) -> Vec<&str> {
+        let mut names: Vec<&str> = self.protocols.iter().map(Name::as_str).collect();
+        let pinned = self.flows.iter().filter_map(|flow| flow.protocol.as_deref());
+        for name in pinned.chain(self.tcp_of.iter().map(|(name, _)| name.as_str())) {
             if !names.contains(&name) {
                 names.push(name);
             }

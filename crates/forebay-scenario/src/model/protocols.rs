@@ -3,16 +3,17 @@
 use crate::Scenario;
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::At;
-use crate::format::names::{is_name, kept};
+use crate::format::names::{Name, is_name};
 use crate::keys::file::File;
-use crate::registry::algorithms::{Algorithm, AlgorithmSpec};
+use crate::registry::Registry;
+use crate::registry::algorithms::AlgorithmSpec;
 use crate::registry::protocol::Bundle;
 
 /// A protocol whose parameters a scenario gives.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ProtocolSpec {
     /// Its name: that of its algorithm, or of a variant (`[protocol.NAME] of = "ALGORITHM"`).
-    pub name: &'static str,
+    pub name: Name,
     /// What text calls it, if the scenario says so.
     pub title: Option<String>,
     /// Its algorithm, with all parameters.
@@ -20,19 +21,20 @@ pub struct ProtocolSpec {
 }
 
 /// The names of protocols that a scenario may use: algorithms, and the variants that it declares.
-pub(crate) struct Names(pub Vec<&'static str>);
+pub(crate) struct Names(pub Vec<Name>);
 
 impl Names {
     /// Those of a file. A variant that has mistakes of its own has a name all the same.
-    pub fn of(file: &File) -> Names {
+    pub fn of(registry: &Registry, file: &File) -> Names {
         let tables = file.protocol.iter().flat_map(|at| &at.value.0);
         let variants = tables.filter(|table| table.of.is_some() && is_name(&table.name.value));
-        Names::with(variants.map(|table| kept(&table.name.value)))
+        Names::with(registry, variants.map(|table| Name::from(table.name.value.as_str())))
     }
 
     /// All algorithms, and these variants.
-    pub fn with(variants: impl Iterator<Item = &'static str>) -> Names {
-        let mut names: Vec<_> = Algorithm::all().into_iter().map(Algorithm::name).collect();
+    pub fn with(registry: &Registry, variants: impl Iterator<Item = Name>) -> Names {
+        let all = registry.algorithms();
+        let mut names: Vec<_> = all.iter().map(|algorithm| Name::from(algorithm.name())).collect();
         for variant in variants {
             if !names.contains(&variant) {
                 names.push(variant);
@@ -42,28 +44,28 @@ impl Names {
     }
 
     /// The protocol of that name.
-    pub fn lookup(&self, name: &At<String>) -> Result<&'static str, Fault> {
+    pub fn lookup(&self, name: &At<String>) -> Result<Name, Fault> {
         let found = self.find(&name.value);
         found.map_err(|fault| Fault { loc: Some(name.loc), key: name.key.clone(), ..fault })
     }
 
     /// The same for a name that stands in no file.
-    pub fn find(&self, name: &str) -> Result<&'static str, Fault> {
-        self.0.iter().copied().find(|&known| known == name).ok_or_else(|| {
+    pub fn find(&self, name: &str) -> Result<Name, Fault> {
+        self.0.iter().find(|known| **known == *name).cloned().ok_or_else(|| {
             let problem = Problem::UnknownName { kind: "protocol", name: name.to_string() };
-            Fault::nowhere(problem).suggest(name, self.0.iter().copied())
+            Fault::nowhere(problem).suggest(name, self.0.iter().map(Name::as_str))
         })
     }
 }
 
 impl Scenario {
     /// The names of protocols that it can run: all algorithms, then its variants.
-    pub fn protocol_names(&self) -> Vec<&'static str> {
+    pub fn protocol_names(&self) -> Vec<Name> {
         self.names().0
     }
 
     pub(crate) fn names(&self) -> Names {
-        Names::with(self.specs.iter().map(|spec| spec.name))
+        Names::with(&self.registry, self.specs.iter().map(|spec| spec.name.clone()))
     }
 
     /// The algorithm of the protocol of that name, with the parameters that the scenario gives it;
@@ -71,23 +73,21 @@ impl Scenario {
     pub fn spec(&self, protocol: &str) -> Option<AlgorithmSpec> {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
         let given = given.map(|spec| spec.algorithm.clone());
-        given.or_else(|| Algorithm::by_name(protocol).map(Algorithm::spec))
+        given.or_else(|| self.registry.algorithm(protocol).map(|algorithm| algorithm.spec()))
     }
 
     /// What text and figures call a protocol: for a variant without a title its name.
     pub fn title(&self, protocol: &str) -> String {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
         let title = given.and_then(|spec| spec.title.clone());
-        let known = || {
-            Algorithm::by_name(protocol).map_or(protocol, |algorithm| algorithm.title()).to_string()
-        };
-        title.unwrap_or_else(known)
+        let known = || Some(self.registry.algorithm(protocol)?.title().to_string());
+        title.or_else(known).unwrap_or_else(|| protocol.to_string())
     }
 
     /// What a protocol needs in the network: as its algorithm does.
-    pub fn bundle(&self, protocol: &'static str) -> Bundle {
+    pub fn bundle(&self, protocol: &str) -> Bundle {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
         let algorithm = given.map_or(protocol, |spec| spec.algorithm.name());
-        Algorithm::by_name(algorithm).map_or_else(Bundle::default, Algorithm::bundle)
+        self.registry.algorithm(algorithm).map_or_else(Bundle::default, |of| of.bundle())
     }
 }

@@ -1,5 +1,6 @@
 //! Laws of the sizes of flows, and classes by size.
 
+use crate::format::names::Name;
 use forebay_base::Rng;
 
 /// A law of the sizes of flows. Each flow draws its own, the same under every protocol of a seed.
@@ -63,14 +64,14 @@ pub struct SizeClasses {
     /// Payload of a full-sized packet.
     pub packet_bytes: u64,
     /// Name of each class.
-    pub names: Vec<&'static str>,
+    pub names: Vec<Name>,
 }
 
 impl SizeClasses {
     /// The class of a flow of so many bytes.
-    pub fn of(&self, bytes: u64) -> &'static str {
+    pub fn of(&self, bytes: u64) -> &Name {
         let within = |&bound: &u32| u64::from(bound) * self.packet_bytes < bytes;
-        self.names[self.bounds_packets.partition_point(within)]
+        &self.names[self.bounds_packets.partition_point(within)]
     }
     /// What the class between two bounds is called, behind the name of the flow's own class if it
     /// has one: "tcp-11-100", "over-100".

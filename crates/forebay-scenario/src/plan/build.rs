@@ -13,8 +13,8 @@ impl Scenario {
     /// The network under one protocol and one seed. Flows that name a protocol keep it.
     pub fn build(&self, protocol: &str, seed: u64) -> Result<NetSpec, ScenarioError> {
         let protocol = self.names().find(protocol).map_err(|f| f.resolve(&Sources::default()))?;
-        let names = self.protocols_under(protocol);
-        let kinds = self.kinds(protocol, &names);
+        let protocol = protocol.as_str();
+        let kinds = self.kinds(protocol);
         let place = |(flow, bytes): (&Flow, Option<u64>)| {
             let kind = kind_of((flow, bytes), protocol);
             kinds.iter().position(|&known| known == kind).expect("every kind of flow was listed")
@@ -41,16 +41,17 @@ impl Scenario {
     }
 
     /// Protocol and class of flows: first each protocol as a class of its own, then what differs.
-    fn kinds(&self, protocol: &'static str, names: &[&'static str]) -> Vec<FlowKind> {
-        let mut kinds: Vec<FlowKind> = names.iter().map(|&name| (name, name)).collect();
+    fn kinds<'a>(&'a self, protocol: &'a str) -> Vec<FlowKind<'a>> {
+        let names = self.protocols_under(protocol).into_iter();
+        let mut kinds: Vec<FlowKind<'_>> = names.map(|name| (name, name)).collect();
         let classed = |flow: &&Flow| flow.class.is_some() || flow.by_size.is_some();
         for flow in self.flows.iter().filter(classed) {
             let classes = match &flow.by_size {
                 Some(classes) => &classes.names[..],
                 None => flow.class.as_slice(),
             };
-            for &class in classes {
-                let kind = (flow.protocol.unwrap_or(protocol), class);
+            for class in classes {
+                let kind = (flow.protocol_under(protocol), class.as_str());
                 if !kinds.contains(&kind) {
                     kinds.push(kind);
                 }
@@ -59,7 +60,7 @@ impl Scenario {
         kinds
     }
 
-    fn transport(&self, (name, class): FlowKind) -> TransportSpec {
+    fn transport(&self, (name, class): FlowKind<'_>) -> TransportSpec {
         let spec = self.spec(name).expect("the name is in the table");
         TransportSpec {
             name: name.to_string(),
@@ -131,16 +132,15 @@ fn node_of(network: &Network, id: NodeId, node: &Node) -> NodeSpec {
 }
 
 /// A protocol and a class.
-type FlowKind = (&'static str, &'static str);
+type FlowKind<'a> = (&'a str, &'a str);
 
 /// Of a flow that sends so many bytes.
-fn kind_of((flow, bytes): (&Flow, Option<u64>), protocol: &'static str) -> FlowKind {
-    let protocol = flow.protocol.unwrap_or(protocol);
+fn kind_of<'a>((flow, bytes): (&'a Flow, Option<u64>), protocol: &'a str) -> FlowKind<'a> {
     let class = match (&flow.by_size, bytes) {
         (Some(classes), Some(bytes)) => classes.of(bytes),
-        _ => flow.class.unwrap_or(protocol),
+        _ => flow.class_under(protocol),
     };
-    (protocol, class)
+    (flow.protocol_under(protocol), class)
 }
 
 /// Let routers count what each flow has had of each port, which may cost a look-up per packet.

@@ -42,7 +42,7 @@ fn of_inrpp((id, spec): (NodeId, &ForwardingSpec)) -> Option<Router> {
 /// flow of INRPP comes by at the start there is nothing to go by, and the sizes are the paper's.
 pub(crate) fn fit(
     scenario: &Scenario,
-    protocol: &'static str,
+    protocol: &str,
     routers: &mut [(NodeId, &mut ForwardingSpec)],
 ) {
     let of_kind: Vec<Router> =
@@ -145,9 +145,8 @@ impl Scenario {
 
     /// What the margin rule says of each interface that flows of INRPP take in a run under
     /// `protocol`.
-    fn margins(&self, protocol: &'static str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
-        let held =
-            |flow: &Flow| self.bundle(flow.protocol.unwrap_or(protocol)).router == Some(NAME);
+    fn margins(&self, protocol: &str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
+        let held = |flow: &Flow| self.bundle(flow.protocol_under(protocol)).router == Some(NAME);
         let names = self.protocols_under(protocol).into_iter();
         let names = names.filter(|name| self.bundle(name).router == Some(NAME));
         // Payload and length are those of the protocol that sends the longest packets.

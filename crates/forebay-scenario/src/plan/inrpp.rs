@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
     /// Routers that run INRPP in a run under `protocol`.
-    pub fn inrpp_routers(&self, protocol: &'static str) -> BTreeSet<NodeId> {
+    pub fn inrpp_routers(&self, protocol: &str) -> BTreeSet<NodeId> {
         self.routers_of(NAME, protocol).into_iter().collect()
     }
 

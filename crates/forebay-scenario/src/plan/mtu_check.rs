@@ -17,15 +17,15 @@ const TCP_HEADER_BYTES: u64 = 20;
 const MIN_IPV6_MTU_BYTES: u16 = 1280;
 
 /// A full-sized packet of one protocol.
-struct FullPacket {
-    protocol: &'static str,
+struct FullPacket<'a> {
+    protocol: &'a str,
     bytes: u64,
     mss_bytes: u16,
     dont_fragment: bool,
 }
 
-impl FullPacket {
-    fn of(scenario: &Scenario, protocol: &'static str) -> FullPacket {
+impl<'a> FullPacket<'a> {
+    fn of(scenario: &Scenario, protocol: &'a str) -> FullPacket<'a> {
         let TcpConfig { mss_bytes, dont_fragment, .. } = scenario.tcp_for(protocol);
         FullPacket { protocol, bytes: packet_bytes(scenario, protocol), mss_bytes, dont_fragment }
     }
@@ -62,7 +62,7 @@ pub(crate) fn check(scenario: &Scenario, file: &File, topology: &Topology, fault
 }
 
 fn passes(
-    packet: &FullPacket,
+    packet: &FullPacket<'_>,
     scenario: &Scenario,
     file: &File,
     topology: &Topology,
@@ -99,7 +99,7 @@ fn passes(
 }
 
 /// IP length of a full-sized packet of a protocol, as its sender makes it.
-pub(crate) fn packet_bytes(scenario: &Scenario, protocol: &'static str) -> u64 {
+pub(crate) fn packet_bytes(scenario: &Scenario, protocol: &str) -> u64 {
     let ip = match scenario.ip_version {
         IpVersion::V4 => IPV4_HEADER_BYTES,
         IpVersion::V6 => IPV6_HEADER_BYTES,

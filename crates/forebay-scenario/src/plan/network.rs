@@ -9,7 +9,7 @@ use crate::keys::inrpp;
 use crate::plan::{caches, mtu_check};
 use crate::registry::protocol::Bundle;
 use crate::registry::tables::ParamTables;
-use crate::registry::{Chosen, Kind, Line, Routers, Schemes, line};
+use crate::registry::{Chosen, Kind, Line, Routers, Schemes};
 use crate::resolve::topology::Topology;
 use crate::{Link, LinkDirection, Problem, Scenario};
 use forebay_base::{IpVersion, NodeId, Rate, Time};
@@ -22,11 +22,11 @@ use std::sync::Arc;
 /// Routers and ports of a run.
 pub(crate) struct Network {
     /// Nodes that are hosts are not there.
-    routers: BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>,
+    routers: BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>,
     /// Schemes that the scenario gives its links, by the address of what it says.
     schemes: BTreeMap<usize, SchemeSpec>,
     /// The scheme of the other ports of routers.
-    needed: Option<(&'static Line<Schemes>, SchemeSpec)>,
+    needed: Option<(Arc<Line<Schemes>>, SchemeSpec)>,
     /// What links between routers carry beyond their MTU for the protocols of the run, in bytes.
     mtu_room_bytes: u16,
 }
@@ -52,9 +52,9 @@ impl Network {
     /// On which links the scheme of that port can do its work; None: on all.
     fn carries(&self, from: NodeId, wire: &LinkDirection, version: IpVersion) -> Option<Carried> {
         let carries = self.scheme(from, wire).carries(version)?;
-        let needed = || self.needed.as_ref().map(|(line, _)| *line);
-        let line = wire.port.as_ref().map(|port| port.line).or_else(needed)?;
-        Some(Carried { scheme: line, carries })
+        let needed = || self.needed.as_ref().map(|(line, _)| line);
+        let line = wire.port.as_ref().map(|port| &port.line).or_else(needed)?;
+        Some(Carried { scheme: Arc::clone(line), carries })
     }
     /// What a link carries beyond its MTU, in bytes.
     pub fn mtu_room_bytes(&self, link: &Link) -> u16 {
@@ -72,18 +72,18 @@ fn address<T>(of: &Arc<T>) -> usize {
 }
 
 /// The links on which a scheme can do its work.
-#[derive(Clone, Copy)]
+#[derive(Clone)]
 struct Carried {
-    scheme: &'static Line<Schemes>,
+    scheme: Arc<Line<Schemes>>,
     carries: Carries,
 }
 
 /// What a protocol needs.
-type Need = (&'static str, Bundle);
+type Need<'a> = (&'a str, Bundle);
 
 impl Scenario {
     /// Routers and ports under one protocol, and under those that flows name.
-    pub(crate) fn network(&self, protocol: &'static str) -> Result<Network, Problem> {
+    pub(crate) fn network(&self, protocol: &str) -> Result<Network, Problem> {
         let network = self.network_of(protocol)?;
         match self.unfit(&network) {
             Some(unfit) => Err(unfit.named(self)),
@@ -91,9 +91,10 @@ impl Scenario {
         }
     }
     /// The same, whether its ports can do their work or not.
-    fn network_of(&self, protocol: &'static str) -> Result<Network, Problem> {
+    fn network_of(&self, protocol: &str) -> Result<Network, Problem> {
         let names = self.protocols_under(protocol);
-        let needs: Vec<Need> = names.into_iter().map(|name| (name, self.bundle(name))).collect();
+        let needs: Vec<Need<'_>> =
+            names.into_iter().map(|name| (name, self.bundle(name))).collect();
         let routers = self.routers(&needs)?;
         let wires = || self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let mut schemes = BTreeMap::new();
@@ -106,7 +107,7 @@ impl Scenario {
             None
         } else {
             match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
-                Some(port) => Some((port.line, self.machine(&port)?)),
+                Some(port) => Some((port.line.clone(), self.machine(&port)?)),
                 None => None,
             }
         };
@@ -118,23 +119,23 @@ impl Scenario {
     /// run.
     fn routers(
         &self,
-        needs: &[Need],
-    ) -> Result<BTreeMap<NodeId, (&'static Line<Routers>, ForwardingSpec)>, Problem> {
+        needs: &[Need<'_>],
+    ) -> Result<BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>, Problem> {
         let open = |node: &&crate::Node| !node.is_host && node.router.is_none();
         let common = match (&self.router, self.nodes.iter().find(open)) {
             (Some(router), _) => Some(Chosen::clone(router)),
             (None, None) => None,
             (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router)?,
         };
-        let plain = crate::registry::lines::<Routers>()[0];
+        let plain = Arc::clone(&self.registry.lines::<Routers>()[0]);
         let common = match common {
-            Some(router) => (router.line, self.machine(&router)?),
-            None => (plain, ForwardingSpec::PlainIp),
+            Some(router) => (router.line.clone(), self.machine(&router)?),
+            None => (plain.clone(), ForwardingSpec::PlainIp),
         };
         let mut routers = BTreeMap::new();
         for (id, node) in (0..).map(NodeId).zip(&self.nodes).filter(|(_, node)| !node.is_host) {
             let router = match &node.router {
-                Some(router) => (router.line, self.machine(router)?),
+                Some(router) => (router.line.clone(), self.machine(router)?),
                 None => common.clone(),
             };
             routers.insert(id, router);
@@ -155,7 +156,7 @@ impl Scenario {
     /// The one thing of a kind that all protocols which need one agree on.
     fn needed<K: Kind>(
         &self,
-        needs: &[Need],
+        needs: &[Need<'_>],
         of: impl Fn(&Bundle) -> Option<&'static str>,
     ) -> Result<Option<Chosen<K>>, Problem> {
         let mut wanted = needs.iter().filter_map(|(by, bundle)| Some((*by, of(bundle)?)));
@@ -167,7 +168,7 @@ impl Scenario {
                 word = K::WORD
             )));
         }
-        let Some(line) = line::<K>(name) else {
+        let Some(line) = self.registry.line::<K>(name) else {
             let word = K::WORD;
             let text = format!("`{by}` needs the {word} `{name}`, but there is no such {word}");
             return Err(Problem::Conflict(text));
@@ -177,8 +178,8 @@ impl Scenario {
 
     /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
     /// any of them needs.
-    pub(crate) fn routers_of(&self, kind: &str, protocol: &'static str) -> Vec<NodeId> {
-        let needs = |name: &'static str| self.bundle(name).router == Some(kind);
+    pub(crate) fn routers_of(&self, kind: &str, protocol: &str) -> Vec<NodeId> {
+        let needs = |name: &str| self.bundle(name).router == Some(kind);
         let common = match &self.router {
             Some(router) => router.name() == kind,
             None => self.protocols_under(protocol).into_iter().any(needs),
@@ -211,9 +212,9 @@ enum Misfit {
 
 impl Unfit {
     fn problem(&self) -> Problem {
-        let Carried { scheme, carries } = self.by;
-        let Carries { least_rate, most_rate, packet_bytes, key, why } = carries;
-        let (by, low, high) = (scheme.title, shown(&least_rate), shown(&most_rate));
+        let Carried { scheme, carries } = &self.by;
+        let Carries { least_rate, most_rate, packet_bytes, key, why } = *carries;
+        let (by, low, high) = (&scheme.title, shown(&least_rate), shown(&most_rate));
         match self.what {
             Misfit::Rate(rate) | Misfit::LaterRate(_, rate) => {
                 let expected = format!("{low} to {high} for ports of {by}");
@@ -242,7 +243,8 @@ impl Unfit {
     fn fault(&self, scenario: &Scenario, places: &Places<'_>) -> Option<Fault> {
         let Places { file, topology, tables } = places;
         let origin = &topology.origins[self.link][self.direction];
-        let Carried { scheme, carries: Carries { packet_bytes, key, .. } } = self.by;
+        let Carried { scheme, carries } = &self.by;
+        let Carries { packet_bytes, key, .. } = *carries;
         match self.what {
             Misfit::Rate(_) => Some(origin.rate.as_ref()?.fault(self.problem())),
             Misfit::LaterRate(_, rate) => {
@@ -264,7 +266,7 @@ impl Unfit {
                 let wire = [&link.forward, &link.reverse][self.direction];
                 let own = wire.port.as_ref().is_some_and(|port| port.params.contains_key(key));
                 let common = || {
-                    let mut given = tables.get(scheme.name)?.given.iter();
+                    let mut given = tables.get(scheme.name.as_str())?.given.iter();
                     given.find(|param| param.key == key).map(|param| param.value.place())
                 };
                 let place = if own { origin.port.clone() } else { common() }?;
@@ -331,7 +333,7 @@ impl Scenario {
     /// Notes on protocols whose packets are all too short for what their ports do.
     pub(crate) fn short_packet_notes(&self) -> Vec<String> {
         let mut notes = Vec::new();
-        for &protocol in &self.protocols {
+        for protocol in &self.protocols {
             let names = self.protocols_under(protocol).into_iter();
             let mut names = names.filter(|name| self.bundle(name).port.is_some()).peekable();
             if names.peek().is_none() {
@@ -341,12 +343,13 @@ impl Scenario {
             for name in names {
                 let scheme = self.bundle(name).port;
                 let mine = self.ports(&network).map(|(.., by)| by);
-                let mine = mine.filter(|by| Some(by.scheme.name) == scheme);
+                let mine = mine.filter(|by| Some(by.scheme.name.as_str()) == scheme);
                 let Some(by) = mine.min_by_key(|by| by.carries.packet_bytes) else {
                     continue;
                 };
-                let Carried { scheme, carries: Carries { packet_bytes, key, why, .. } } = by;
-                let (by, scheme) = (scheme.title, scheme.name);
+                let Carried { scheme, carries } = &by;
+                let Carries { packet_bytes, key, why, .. } = *carries;
+                let (by, scheme) = (&scheme.title, &scheme.name);
                 let bytes = mtu_check::packet_bytes(self, name);
                 let lacks = u64::from(packet_bytes).saturating_sub(bytes);
                 if lacks > 0 {

@@ -3,7 +3,7 @@
 
 use crate::format::error::Problem;
 use crate::format::faults::Faults;
-use crate::registry::{Disciplines, lines};
+use crate::registry::Disciplines;
 use crate::resolve::topology::Topology;
 use crate::{LinkDirection, Scenario};
 use forebay_base::{LinkId, Rate};
@@ -104,7 +104,7 @@ pub(crate) fn notes(scenario: &Scenario) -> Vec<String> {
     let ecn = scenario.tcp.ecn || scenario.tcp_of.iter().any(|(_, tcp)| tcp.ecn);
     let plain = |wire: &LinkDirection| wire.discipline.is_default() && wire.port.is_none();
     if ecn && scenario.links.iter().all(|link| plain(&link.forward) && plain(&link.reverse)) {
-        let discipline = lines::<Disciplines>()[0].name;
+        let discipline = &scenario.registry.lines::<Disciplines>()[0].name;
         notes.push(format!("tcp.ecn is on, but each queue is {discipline}, which marks nothing"));
     }
     notes

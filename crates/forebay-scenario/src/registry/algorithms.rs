@@ -1,9 +1,9 @@
 //! Congestion control algorithms by name: the table of `forebay-cc`, and those that a program
-//! registers before it reads its first scenario.
+//! registers.
 
 use crate::registry::param_types::{ParamSchema, of_algorithms};
 use crate::registry::protocol::Bundle;
-use crate::registry::{Chosen, Controllers, Line, first_line, lines};
+use crate::registry::{Chosen, Controllers, Line, Registry, first_line};
 use forebay_base::{Rng, Stream};
 use forebay_cc::{
     AckPolicy, AnyController, AnyFeedback, Controller, Entry, Init, ParamError, Spec, TABLE,
@@ -12,71 +12,73 @@ use serde_json::Value as Json;
 use std::sync::Arc;
 
 /// An algorithm that scenarios can name.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Algorithm(Kind);
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Kind {
     Table(&'static Entry),
-    Registered(&'static Line<Controllers>),
+    Registered(Arc<Line<Controllers>>),
 }
 
-impl Algorithm {
-    /// All of them: those of the table, then registered ones in their order.
-    pub fn all() -> Vec<Algorithm> {
+impl Registry {
+    /// All algorithms: those of the table, then registered ones in their order.
+    pub fn algorithms(&self) -> Vec<Algorithm> {
         let table = TABLE.iter().map(|entry| Algorithm(Kind::Table(entry)));
-        let registered = lines().into_iter().map(|one| Algorithm(Kind::Registered(one)));
+        let registered = self.lines().iter().map(|one| Algorithm(Kind::Registered(one.clone())));
         table.chain(registered).collect()
     }
 
-    /// The one of that name.
-    pub fn by_name(name: &str) -> Option<Algorithm> {
-        Algorithm::all().into_iter().find(|algorithm| algorithm.name() == name)
+    /// The algorithm of that name.
+    pub fn algorithm(&self, name: &str) -> Option<Algorithm> {
+        self.algorithms().into_iter().find(|algorithm| algorithm.name() == name)
     }
+}
 
+impl Algorithm {
     /// Name in scenario files, on the command line and in results.
-    pub fn name(self) -> &'static str {
-        match self.0 {
+    pub fn name(&self) -> &str {
+        match &self.0 {
             Kind::Table(entry) => entry.name,
-            Kind::Registered(one) => one.name,
+            Kind::Registered(one) => &one.name,
         }
     }
 
     /// Name in figures and text.
-    pub fn title(self) -> &'static str {
-        match self.0 {
+    pub fn title(&self) -> &str {
+        match &self.0 {
             Kind::Table(entry) => entry.title,
-            Kind::Registered(one) => one.title,
+            Kind::Registered(one) => &one.title,
         }
     }
 
     /// RFC, draft or DOI; empty if a registered one gives none.
-    pub fn reference(self) -> &'static str {
-        match self.0 {
+    pub fn reference(&self) -> &str {
+        match &self.0 {
             Kind::Table(entry) => entry.reference,
-            Kind::Registered(one) => one.reference,
+            Kind::Registered(one) => &one.reference,
         }
     }
 
     /// What it does, in one line.
-    pub fn summary(self) -> &'static str {
-        match self.0 {
+    pub fn summary(&self) -> &str {
+        match &self.0 {
             Kind::Table(entry) => entry.summary,
-            Kind::Registered(one) => one.summary,
+            Kind::Registered(one) => &one.summary,
         }
     }
 
     /// What it implements, line by line.
-    pub fn about(self) -> Vec<&'static str> {
-        match self.0 {
+    pub fn about(&self) -> Vec<&str> {
+        match &self.0 {
             Kind::Table(entry) => entry.about().collect(),
-            Kind::Registered(one) => one.about.clone(),
+            Kind::Registered(one) => one.about.iter().map(String::as_str).collect(),
         }
     }
 
     /// It with its default parameters.
-    pub fn spec(self) -> AlgorithmSpec {
-        match self.0 {
+    pub fn spec(&self) -> AlgorithmSpec {
+        match &self.0 {
             Kind::Table(entry) => AlgorithmSpec::Table((entry.spec)()),
             Kind::Registered(one) => {
                 let spec = RegisteredSpec::of(one, &toml::Table::new());
@@ -86,8 +88,8 @@ impl Algorithm {
     }
 
     /// It with these parameters, which are not checked against their ranges.
-    pub(crate) fn with(self, params: &toml::Table) -> Result<AlgorithmSpec, String> {
-        match self.0 {
+    pub(crate) fn with(&self, params: &toml::Table) -> Result<AlgorithmSpec, String> {
+        match &self.0 {
             Kind::Table(entry) => {
                 let tagged = [(entry.name.to_string(), toml::Value::Table(params.clone()))];
                 let tagged: toml::Table = tagged.into_iter().collect();
@@ -99,15 +101,15 @@ impl Algorithm {
     }
 
     /// What its flows need in the network and of the transport.
-    pub fn bundle(self) -> Bundle {
-        match self.0 {
+    pub fn bundle(&self) -> Bundle {
+        match &self.0 {
             Kind::Table(entry) => Bundle::of_table(entry.name),
             Kind::Registered(one) => one.traits,
         }
     }
 
     /// When ACKs of its flows leave, if it says so itself; None: as `ack_policy` says.
-    pub fn ack_policy(self) -> Option<AckPolicy> {
+    pub fn ack_policy(&self) -> Option<AckPolicy> {
         let init = Init {
             mss_bytes: 1460,
             initial_window_bytes: 14_600,
@@ -119,7 +121,7 @@ impl Algorithm {
     }
 
     /// The schema of its parameters.
-    pub(crate) fn schema(self) -> ParamSchema {
+    pub(crate) fn schema(&self) -> ParamSchema {
         let own = self.own_schema().map(|own| (own.clone(), own));
         let (root, params) = own.unwrap_or_else(|| {
             let all = schemars::schema_for!(Spec).to_value();
@@ -134,8 +136,8 @@ impl Algorithm {
     }
 
     /// JSON Schema of its parameters; None for one of the table, which `forebay-cc` describes.
-    pub(crate) fn own_schema(self) -> Option<Json> {
-        match self.0 {
+    pub(crate) fn own_schema(&self) -> Option<Json> {
+        match &self.0 {
             Kind::Table(_) => None,
             Kind::Registered(one) => Some(one.schema.clone()),
         }
@@ -150,10 +152,10 @@ pub struct RegisteredSpec {
 }
 
 impl RegisteredSpec {
-    fn of(line: &'static Line<Controllers>, given: &toml::Table) -> Result<RegisteredSpec, String> {
+    fn of(line: &Arc<Line<Controllers>>, given: &toml::Table) -> Result<RegisteredSpec, String> {
         let made = (line.make)(given)?;
         let range = made.range.clone();
-        Ok(RegisteredSpec { chosen: Chosen::of(line, made, given.clone()), range })
+        Ok(RegisteredSpec { chosen: Chosen::of(Arc::clone(line), made, given.clone()), range })
     }
 }
 
@@ -168,10 +170,18 @@ pub enum AlgorithmSpec {
 
 impl AlgorithmSpec {
     /// Its name.
-    pub fn name(&self) -> &'static str {
+    pub fn name(&self) -> &str {
         match self {
             AlgorithmSpec::Table(spec) => spec.name(),
             AlgorithmSpec::Registered(spec) => spec.chosen.name(),
+        }
+    }
+
+    /// All parameters as the paper of the algorithm has them; of a registered one its defaults.
+    pub(crate) fn paper_params(&self) -> toml::Table {
+        match self {
+            AlgorithmSpec::Table(spec) => AlgorithmSpec::Table(spec.of_paper()).params(),
+            AlgorithmSpec::Registered(spec) => spec.chosen.line.defaults().params,
         }
     }
 

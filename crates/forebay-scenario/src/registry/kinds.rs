@@ -1,7 +1,7 @@
 //! The four kinds, and the lines of their tables.
 
 use super::specs::{over, params_of, read_spec};
-use super::{Kind, Line, Made, Make, inrpp};
+use super::{Kind, Line, Lines, Made, Make, Registry, inrpp};
 pub use crate::keys::kinds::{Controllers, Disciplines, Routers, Schemes, Word};
 use crate::registry::protocol::Bundle;
 use forebay_cc::{AnyController, AnyFeedback, Init};
@@ -12,7 +12,7 @@ use forebay_queue::{
 use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
 use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 use serde_json::{Value as Json, json};
-use std::sync::{Arc, OnceLock, RwLock};
+use std::sync::Arc;
 
 /// What makes both ends of a path.
 #[derive(Clone)]
@@ -29,27 +29,40 @@ pub struct RouterTraits {
     pub mtu_room_bytes: u16,
 }
 
-/// A list that is made of its table when it is looked at first.
-type List<K> = RwLock<Vec<&'static Line<K>>>;
-
-fn list_of<K: Kind>(
-    list: &'static OnceLock<List<K>>,
-    table: impl FnOnce() -> Vec<Line<K>>,
-) -> &'static List<K> {
-    list.get_or_init(|| {
-        // For as long as the process lives.
-        let lines = table().into_iter().map(|line| &*Box::leak(Box::new(line)));
-        RwLock::new(lines.collect())
-    })
+/// The lines of this build.
+pub(super) fn tables() -> Registry {
+    let disciplines = schemars::schema_for!(DisciplineSpec).to_value();
+    let schemes = schemars::schema_for!(SchemeSpec).to_value();
+    let routers = schemars::schema_for!(ForwardingSpec).to_value();
+    let none = Line {
+        name: "none".into(),
+        title: "No scheme".to_string(),
+        reference: String::new(),
+        summary: "Ports queue, and do nothing else, whatever protocols run.".to_string(),
+        about: Vec::new(),
+        schema: no_parameters(),
+        traits: (),
+        make: fixed(SchemeSpec::None),
+        over: None,
+    };
+    let of_table = SCHEMES.iter().map(|entry| scheme(entry, &schemes));
+    Registry {
+        controllers: Vec::new(),
+        disciplines: DISCIPLINES.iter().map(|e| discipline(e, &disciplines).into()).collect(),
+        schemes: [none].into_iter().chain(of_table).map(Arc::new).collect(),
+        routers: ROUTERS.iter().map(|entry| router(entry, &routers).into()).collect(),
+    }
 }
 
 impl Kind for Controllers {
     type Machine = ControllerMachine;
     type Traits = Bundle;
 
-    fn list() -> &'static List<Controllers> {
-        static LIST: OnceLock<List<Controllers>> = OnceLock::new();
-        list_of(&LIST, Vec::new)
+    fn lines(of: &Registry) -> &Lines<Controllers> {
+        &of.controllers
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Controllers> {
+        &mut of.controllers
     }
     fn is_taken(name: &str) -> bool {
         forebay_cc::TABLE.iter().any(|entry| entry.name == name)
@@ -60,12 +73,11 @@ impl Kind for Disciplines {
     type Machine = MakeDiscipline;
     type Traits = ();
 
-    fn list() -> &'static List<Disciplines> {
-        static LIST: OnceLock<List<Disciplines>> = OnceLock::new();
-        list_of(&LIST, || {
-            let schemas = schemars::schema_for!(DisciplineSpec).to_value();
-            DISCIPLINES.iter().map(|entry| discipline(entry, &schemas)).collect()
-        })
+    fn lines(of: &Registry) -> &Lines<Disciplines> {
+        &of.disciplines
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Disciplines> {
+        &mut of.disciplines
     }
 }
 
@@ -73,24 +85,11 @@ impl Kind for Schemes {
     type Machine = SchemeSpec;
     type Traits = ();
 
-    fn list() -> &'static List<Schemes> {
-        static LIST: OnceLock<List<Schemes>> = OnceLock::new();
-        list_of(&LIST, || {
-            let none = Line {
-                name: "none",
-                title: "No scheme",
-                reference: "",
-                summary: "Ports queue, and do nothing else, whatever protocols run.",
-                about: Vec::new(),
-                schema: no_parameters(),
-                traits: (),
-                make: fixed(SchemeSpec::None),
-                over: None,
-            };
-            let schemas = schemars::schema_for!(SchemeSpec).to_value();
-            let lines = SCHEMES.iter().map(|entry| scheme(entry, &schemas));
-            [none].into_iter().chain(lines).collect()
-        })
+    fn lines(of: &Registry) -> &Lines<Schemes> {
+        &of.schemes
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Schemes> {
+        &mut of.schemes
     }
 }
 
@@ -98,23 +97,22 @@ impl Kind for Routers {
     type Machine = ForwardingSpec;
     type Traits = RouterTraits;
 
-    fn list() -> &'static List<Routers> {
-        static LIST: OnceLock<List<Routers>> = OnceLock::new();
-        list_of(&LIST, || {
-            let schemas = schemars::schema_for!(ForwardingSpec).to_value();
-            ROUTERS.iter().map(|entry| router(entry, &schemas)).collect()
-        })
+    fn lines(of: &Registry) -> &Lines<Routers> {
+        &of.routers
+    }
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Routers> {
+        &mut of.routers
     }
 }
 
 fn scheme(entry: &SchemeEntry, schemas: &Json) -> Line<Schemes> {
-    let SchemeEntry { name, title, reference, summary, .. } = *entry;
+    let name = entry.name;
     Line {
-        name,
-        title,
-        reference,
-        summary,
-        about: entry.about().collect(),
+        name: name.into(),
+        title: entry.title.to_string(),
+        reference: entry.reference.to_string(),
+        summary: entry.summary.to_string(),
+        about: entry.about().map(str::to_string).collect(),
         schema: parameters(schemas, name),
         traits: (),
         make: Box::new(move |given| over(name, &toml::Table::new(), given)),
@@ -123,13 +121,13 @@ fn scheme(entry: &SchemeEntry, schemas: &Json) -> Line<Schemes> {
 }
 
 fn router(entry: &RouterEntry, schemas: &Json) -> Line<Routers> {
-    let RouterEntry { name, title, reference, summary, .. } = *entry;
+    let name = entry.name;
     let plain = Line {
-        name,
-        title,
-        reference,
-        summary,
-        about: entry.about().collect(),
+        name: name.into(),
+        title: entry.title.to_string(),
+        reference: entry.reference.to_string(),
+        summary: entry.summary.to_string(),
+        about: entry.about().map(str::to_string).collect(),
         schema: no_parameters(),
         traits: RouterTraits::default(),
         make: fixed((entry.spec)()),
@@ -172,13 +170,13 @@ where
 }
 
 fn discipline(entry: &DisciplineEntry, schemas: &Json) -> Line<Disciplines> {
-    let DisciplineEntry { name, title, reference, summary, .. } = *entry;
+    let name = entry.name;
     Line {
-        name,
-        title,
-        reference,
-        summary,
-        about: entry.about().collect(),
+        name: name.into(),
+        title: entry.title.to_string(),
+        reference: entry.reference.to_string(),
+        summary: entry.summary.to_string(),
+        about: entry.about().map(str::to_string).collect(),
         schema: parameters(schemas, name),
         traits: (),
         make: Box::new(move |given| {

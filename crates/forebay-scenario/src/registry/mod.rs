@@ -1,6 +1,6 @@
-//! What a scenario can name: controllers, queue disciplines, port schemes, routers. Each kind has
-//! one list, of the lines of its table and behind them what a program registers ([`Registration`]);
-//! both are of one type, which knows nothing of the type of the parameters.
+//! What a scenario can name: controllers, queue disciplines, port schemes, routers. A [`Registry`]
+//! has one list for each kind: the lines of its table, then those that a program registers
+//! ([`Registration`]). Both are of one type, which knows nothing of the type of the parameters.
 
 pub(crate) mod algorithms;
 pub(crate) mod inrpp;
@@ -18,11 +18,15 @@ pub use kinds::{
 pub use registration::{NoParams, RegisterError, Registration};
 pub(crate) use specs::first_line;
 
+use crate::format::names::Name;
 use crate::registry::param_types::ParamSchema;
 use forebay_base::ParamError;
+use forebay_queue::DISCIPLINES;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 use std::fmt;
-use std::sync::RwLock;
+use std::sync::{Arc, LazyLock};
 
 /// A kind of thing that scenarios name.
 pub trait Kind: Word {
@@ -30,8 +34,10 @@ pub trait Kind: Word {
     type Machine: Clone + Send + Sync + 'static;
     /// What else there is to know of one of them.
     type Traits: Clone + Default + Send + Sync + 'static;
-    /// Its list: the lines of the table, then registered ones.
-    fn list() -> &'static RwLock<Vec<&'static Line<Self>>>;
+    /// Its list.
+    fn lines(of: &Registry) -> &Lines<Self>;
+    /// The same, to be added to.
+    fn lines_mut(of: &mut Registry) -> &mut Lines<Self>;
     /// True if a name is taken without a line in the list.
     fn is_taken(_name: &str) -> bool {
         false
@@ -41,15 +47,15 @@ pub trait Kind: Word {
 /// A line of a list: a name, what to show of it, and how it is made of parameters.
 pub struct Line<K: Kind> {
     /// Name in scenario files and in results.
-    pub name: &'static str,
+    pub name: Name,
     /// Name in figures and text.
-    pub title: &'static str,
+    pub title: String,
     /// RFC, draft or DOI; empty if there is none.
-    pub reference: &'static str,
+    pub reference: String,
     /// What it does, in one line.
-    pub summary: &'static str,
+    pub summary: String,
     /// What is implemented, line by line.
-    pub about: Vec<&'static str>,
+    pub about: Vec<String>,
     /// JSON Schema of the parameters.
     pub schema: Json,
     /// What else there is to know.
@@ -98,38 +104,95 @@ impl<K: Kind> fmt::Debug for Line<K> {
     }
 }
 
-/// All of a kind; the first is that of which nothing is said, where there is such a one.
-pub fn lines<K: Kind>() -> Vec<&'static Line<K>> {
-    // A line is there or not, whatever else a thread that panicked did.
-    K::list().read().unwrap_or_else(std::sync::PoisonError::into_inner).clone()
+/// The lines of a kind.
+pub type Lines<K> = Vec<Arc<Line<K>>>;
+
+/// What scenarios can name: the tables of this build, and what a program has registered. A plain
+/// value: a scenario is loaded with one ([`LoadOptions`](crate::LoadOptions)) and keeps it.
+#[derive(Clone, Debug)]
+pub struct Registry {
+    controllers: Lines<Controllers>,
+    disciplines: Lines<Disciplines>,
+    schemes: Lines<Schemes>,
+    routers: Lines<Routers>,
 }
 
-/// The line of that name.
-pub fn line<K: Kind>(name: &str) -> Option<&'static Line<K>> {
-    lines::<K>().into_iter().find(|line| line.name == name)
+/// The tables of this build.
+impl Default for Registry {
+    fn default() -> Registry {
+        Registry::of_build().clone()
+    }
+}
+
+/// True if both know the same names.
+impl PartialEq for Registry {
+    fn eq(&self, other: &Registry) -> bool {
+        fn same<K: Kind>(one: &Lines<K>, other: &Lines<K>) -> bool {
+            one.iter().map(|line| &line.name).eq(other.iter().map(|line| &line.name))
+        }
+        same(&self.controllers, &other.controllers)
+            && same(&self.disciplines, &other.disciplines)
+            && same(&self.schemes, &other.schemes)
+            && same(&self.routers, &other.routers)
+    }
+}
+
+impl Registry {
+    /// The tables of this build.
+    pub(crate) fn of_build() -> &'static Registry {
+        static BUILD: LazyLock<Registry> = LazyLock::new(kinds::tables);
+        &BUILD
+    }
+
+    /// Add what another crate brings: scenarios that are loaded with this registry know its name.
+    pub fn register<P, K: Kind>(
+        &mut self,
+        registration: Registration<P, K>,
+    ) -> Result<(), RegisterError>
+    where
+        P: Default + Serialize + DeserializeOwned + Send + Sync + 'static,
+    {
+        let line = registration.line()?;
+        if K::is_taken(&line.name) || self.line::<K>(&line.name).is_some() {
+            return Err(RegisterError::Stands { kind: K::WORD, name: line.name });
+        }
+        K::lines_mut(self).push(Arc::new(line));
+        Ok(())
+    }
+
+    /// All of a kind, those of the table first; the first is that of which nothing is said, where
+    /// there is such a one. Controllers of the table are not there: see [`Registry::algorithms`].
+    pub fn lines<K: Kind>(&self) -> &[Arc<Line<K>>] {
+        K::lines(self)
+    }
+
+    /// The line of that name.
+    pub fn line<K: Kind>(&self, name: &str) -> Option<&Arc<Line<K>>> {
+        self.lines().iter().find(|line| line.name == *name)
+    }
 }
 
 /// One of a kind with its parameters.
 pub struct Chosen<K: Kind> {
     /// Its line.
-    pub line: &'static Line<K>,
+    pub line: Arc<Line<K>>,
     /// Its parameters: all, or those that a scenario gives it beside a table for all of its name.
     pub params: toml::Table,
     machine: K::Machine,
 }
 
 impl<K: Kind> Chosen<K> {
-    pub(crate) fn of(line: &'static Line<K>, made: Made<K>, given: toml::Table) -> Chosen<K> {
+    pub(crate) fn of(line: Arc<Line<K>>, made: Made<K>, given: toml::Table) -> Chosen<K> {
         let params = if line.over.is_some() { given } else { made.params };
         Chosen { line, params, machine: made.machine }
     }
     /// Its name.
-    pub fn name(&self) -> &'static str {
-        self.line.name
+    pub fn name(&self) -> &str {
+        &self.line.name
     }
     /// The one of which nothing is said.
-    pub(crate) fn plain(line: &'static Line<K>) -> Chosen<K> {
-        Chosen::of(line, line.defaults(), toml::Table::new())
+    pub(crate) fn plain(line: &Arc<Line<K>>) -> Chosen<K> {
+        Chosen::of(Arc::clone(line), line.defaults(), toml::Table::new())
     }
     /// What to build it with. Errors in words if the parameters do not go with those of the table
     /// that the scenario has for all of this name.
@@ -148,20 +211,20 @@ impl<K: Kind> Chosen<K> {
 impl Chosen<Disciplines> {
     /// True if it is that of queues of which nothing is said.
     pub fn is_default(&self) -> bool {
-        self.line.name == lines::<Disciplines>()[0].name
+        self.line.name == DISCIPLINES[0].name
     }
 }
 
 impl<K: Kind> Clone for Chosen<K> {
     fn clone(&self) -> Self {
         let Chosen { line, params, machine } = self;
-        Chosen { line, params: params.clone(), machine: machine.clone() }
+        Chosen { line: line.clone(), params: params.clone(), machine: machine.clone() }
     }
 }
 
 impl<K: Kind> PartialEq for Chosen<K> {
     fn eq(&self, other: &Self) -> bool {
-        (self.line.name, &self.params) == (other.line.name, &other.params)
+        (&self.line.name, &self.params) == (&other.line.name, &other.params)
     }
 }
 

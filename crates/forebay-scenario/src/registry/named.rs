@@ -1,6 +1,6 @@
 //! What the names of a scenario file stand for, and whether their parameters are theirs.
 
-use super::{Chosen, Kind, Line, Made, line, lines};
+use super::{Chosen, Kind, Line, Made, Registry};
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, note};
 use crate::format::fields::{At, Field};
@@ -15,46 +15,50 @@ use std::sync::Arc;
 
 impl<K: Kind> Named<K> {
     /// It, every parameter known and within its range.
-    pub fn resolve(&self) -> Result<Arc<Chosen<K>>, Fault> {
-        choose(lookup(&self.name)?, &self.params, &self.name.place()).map(Arc::new)
+    pub fn resolve(&self, registry: &Registry) -> Result<Arc<Chosen<K>>, Fault> {
+        choose(lookup(registry, &self.name)?, &self.params, &self.name.place()).map(Arc::new)
     }
 }
 
-/// A value of the document, and its key.
-pub(super) struct Place<'a>(pub &'a Item, pub String);
+/// A value of the document, its key, and what its names are looked up in.
+pub(super) struct Place<'a> {
+    pub registry: &'a Registry,
+    pub item: &'a Item,
+    pub key: String,
+}
 
 impl<'a> Place<'a> {
     pub fn get(&self, key: &str) -> Option<Place<'a>> {
-        let Value::Table(entries) = &self.0.value else { return None };
+        let Value::Table(entries) = &self.item.value else { return None };
         let entry = entries.iter().find(|entry| entry.key == key)?;
-        Some(Place(&entry.item, join(&self.1, key)))
+        Some(Place { item: &entry.item, key: join(&self.key, key), ..*self })
     }
     fn elements(&self, key: &str) -> Vec<Place<'a>> {
-        let Some(Place(Item { value: Value::Array(items), .. }, list)) = self.get(key) else {
-            return Vec::new();
-        };
-        let place = |(i, item)| Place(item, format!("{list}[{i}]"));
+        let Some(list) = self.get(key) else { return Vec::new() };
+        let Value::Array(items) = &list.item.value else { return Vec::new() };
+        let place = |(i, item)| Place { item, key: format!("{}[{i}]", list.key), ..list };
         items.iter().enumerate().map(place).collect()
     }
     /// Look up the name at a key. What cannot be read is reported by whoever reads the file.
     fn check<K: Kind>(&self, key: &str, faults: &mut Faults) {
-        let Some(Place(item, key)) = self.get(key) else { return };
+        let Some(Place { registry, item, key }) = self.get(key) else { return };
         let Ok(named) = Named::<K>::read(item, &key) else { return };
-        faults.keep(check_keys::<K>(Some(&named.name), &named.params, &key, K::OWN_KEYS));
+        let (name, own) = (Some(&named.name), K::OWN_KEYS);
+        faults.keep(check_keys::<K>(registry, name, &named.params, &key, own));
     }
     /// The same of a queue.
     fn check_queue(&self, faults: &mut Faults) {
-        let Some(Place(item, key)) = self.get("queue") else { return };
+        let Some(Place { registry, item, key }) = self.get("queue") else { return };
         let Ok(Queue { table, params }) = Queue::read(item, &key) else { return };
-        let name = table.discipline.as_ref();
-        faults.keep(check_keys::<Disciplines>(name, &params, &key, Disciplines::OWN_KEYS));
+        let (name, own) = (table.discipline.as_ref(), Disciplines::OWN_KEYS);
+        faults.keep(check_keys::<Disciplines>(registry, name, &params, &key, own));
     }
 }
 
 /// Look up the names of disciplines, port schemes and routers in a document, and the keys beside
 /// them.
-pub(crate) fn check(document: &Item, faults: &mut Faults) {
-    let top = Place(document, String::new());
+pub(crate) fn check(registry: &Registry, document: &Item, faults: &mut Faults) {
+    let top = Place { registry, item: document, key: String::new() };
     top.check::<Routers>("router", faults);
     for router in top.elements("routers") {
         router.check::<Routers>("router", faults);
@@ -72,24 +76,29 @@ pub(crate) fn check(document: &Item, faults: &mut Faults) {
 }
 
 /// The line of that name.
-pub(crate) fn lookup<K: Kind>(name: &At<String>) -> Result<&'static Line<K>, Fault> {
-    line::<K>(&name.value).ok_or_else(|| {
+pub(crate) fn lookup<K: Kind>(
+    registry: &Registry,
+    name: &At<String>,
+) -> Result<Arc<Line<K>>, Fault> {
+    registry.line(&name.value).cloned().ok_or_else(|| {
         let problem = Problem::UnknownName { kind: K::WORD, name: name.value.clone() };
-        name.fault(problem).suggest(&name.value, lines::<K>().iter().map(|line| line.name))
+        let known = registry.lines::<K>().iter().map(|line| line.name.as_str());
+        name.fault(problem).suggest(&name.value, known)
     })
 }
 
 /// Errors if a parameter of the table that is called `key` is none of what `name` names; without a
 /// name, of none of the kind.
 pub(crate) fn check_keys<K: Kind>(
+    registry: &Registry,
     name: Option<&At<String>>,
     params: &[Param],
     key: &str,
     own: &[&str],
 ) -> Result<(), Fault> {
     let lines = match name {
-        Some(name) => vec![lookup::<K>(name)?],
-        None => lines::<K>(),
+        Some(name) => vec![lookup::<K>(registry, name)?],
+        None => registry.lines::<K>().to_vec(),
     };
     let known: Vec<&str> = lines.iter().flat_map(|line| line.keys()).collect();
     let odd = params.iter().find(|param| !known.contains(&param.key.as_str()));
@@ -101,11 +110,11 @@ pub(crate) fn check_keys<K: Kind>(
 
 /// What a line makes of parameters. `place` is where its table, or its name, stands.
 pub(crate) fn choose<K: Kind>(
-    line: &'static Line<K>,
+    line: Arc<Line<K>>,
     params: &[Param],
     place: &At<()>,
 ) -> Result<Chosen<K>, Fault> {
-    make(line, params, place).map(|(made, given)| Chosen::of(line, made, given))
+    make(&line, params, place).map(|(made, given)| Chosen::of(line, made, given))
 }
 
 /// The same, and the parameters as a table. Each that is wrong is a fault of its own.
@@ -162,44 +171,45 @@ pub(crate) fn given(params: &toml::Table) -> Vec<Param> {
 }
 
 /// The schema of a table, one form for each line. `own` is that of the keys that all have.
-fn schemas<K: Kind>(own: &Json) -> Vec<Json> {
-    let of = |line: &'static Line<K>| {
+fn schemas<K: Kind>(registry: &Registry, own: &Json) -> Vec<Json> {
+    let of = |line: &Arc<Line<K>>| {
         let mut form = own.clone();
-        form["title"] = line.title.into();
-        form["description"] = line.summary.into();
-        form["properties"][K::KEY]["const"] = line.name.into();
+        form["title"] = line.title.as_str().into();
+        form["description"] = line.summary.as_str().into();
+        form["properties"][K::KEY]["const"] = line.name.as_str().into();
         for (key, schema) in line.schema["properties"].as_object().into_iter().flatten() {
             form["properties"][key] = schema.clone();
         }
         form
     };
-    lines::<K>().into_iter().map(of).collect()
+    registry.lines().iter().map(of).collect()
 }
 
 /// Put names and their parameters where a schema has places for them.
-pub(crate) fn fill(schema: &mut Json) {
+pub(crate) fn fill(registry: &Registry, schema: &mut Json) {
     let filled = |form: &mut Json| {
         let form = form.take();
         let kinds = [of_kind::<Disciplines>, of_kind::<Schemes>, of_kind::<Routers>];
-        kinds.into_iter().find_map(|of| of(&form)).unwrap_or_else(|| vec![form])
+        kinds.into_iter().find_map(|of| of(registry, &form)).unwrap_or_else(|| vec![form])
     };
     match schema {
-        Json::Array(values) => values.iter_mut().for_each(fill),
+        Json::Array(values) => values.iter_mut().for_each(|value| fill(registry, value)),
         Json::Object(map) => {
             if let Some(Json::Array(forms)) = map.get_mut("anyOf") {
                 *forms = forms.iter_mut().flat_map(filled).collect();
             }
-            map.values_mut().for_each(fill);
+            map.values_mut().for_each(|value| fill(registry, value));
         }
         _ => {}
     }
 }
 
 /// What stands at a place for names or forms of this kind; None if it is none.
-fn of_kind<K: Kind>(place: &Json) -> Option<Vec<Json>> {
+fn of_kind<K: Kind>(registry: &Registry, place: &Json) -> Option<Vec<Json>> {
     if place[NAMES] == K::KEY {
-        let names: Vec<&str> = lines::<K>().iter().map(|line| line.name).collect();
+        let names: Vec<&str> =
+            registry.lines::<K>().iter().map(|line| line.name.as_str()).collect();
         return Some(vec![json!({ "enum": names })]);
     }
-    (place[FORMS] == K::KEY).then(|| schemas::<K>(&place[OWN]))
+    (place[FORMS] == K::KEY).then(|| schemas::<K>(registry, &place[OWN]))
 }

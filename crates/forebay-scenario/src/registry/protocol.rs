@@ -81,8 +81,7 @@ impl Bundle {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::Algorithm;
-    use crate::registry::{Routers, Schemes, line};
+    use crate::registry::{Registry, Routers, Schemes};
 
     #[test]
     fn a_protocol_without_a_line_needs_nothing() {
@@ -95,12 +94,19 @@ mod tests {
 
     #[test]
     fn every_line_is_of_a_protocol_and_names_what_there_is() {
+        let registry = Registry::default();
         for (i, (name, bundle)) in BUNDLES.iter().copied().enumerate() {
             assert!(BUNDLES[..i].iter().all(|(other, _)| *other != name), "{name}");
-            assert!(Algorithm::by_name(name).is_some(), "{name}");
+            assert!(registry.algorithm(name).is_some(), "{name}");
             assert_ne!(bundle, Bundle::default());
-            assert!(bundle.port.is_none_or(|port| line::<Schemes>(port).is_some()), "{name}");
-            assert!(bundle.router.is_none_or(|kind| line::<Routers>(kind).is_some()), "{name}");
+            assert!(
+                bundle.port.is_none_or(|port| registry.line::<Schemes>(port).is_some()),
+                "{name}"
+            );
+            assert!(
+                bundle.router.is_none_or(|kind| registry.line::<Routers>(kind).is_some()),
+                "{name}"
+            );
         }
     }
 }

@@ -3,7 +3,7 @@
 use super::kinds::{ControllerMachine, Controllers, Disciplines, Routers, Schemes};
 use super::specs::first_line;
 use super::{Kind, Line, Made};
-use crate::format::names::is_name;
+use crate::format::names::{Name, is_name};
 use crate::registry::protocol::Bundle;
 use forebay_base::head_comment;
 use forebay_cc::{AnyController, AnyFeedback, Controller, Feedback, Init, ParamError};
@@ -13,18 +13,18 @@ use forebay_router::{Forwarding, ForwardingSpec, RouterInit};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value as Json, json};
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 
 /// A controller, discipline, port scheme or router of another crate, to be registered under a name.
 ///
 /// `P` holds its parameters: serde with `default` and `deny_unknown_fields`, which registering
 /// checks; [`NoParams`] if there are none. See `crates/forebay-cli/examples/aimd.rs`.
 pub struct Registration<P, K: Kind = Controllers> {
-    name: &'static str,
-    title: &'static str,
-    reference: &'static str,
-    summary: &'static str,
-    about: &'static str,
+    name: Name,
+    title: Option<String>,
+    reference: String,
+    summary: String,
+    about: String,
     schema: Option<Json>,
     check: fn(&P) -> Result<(), ParamError>,
     build: Box<Build<P, K>>,
@@ -45,7 +45,7 @@ where
 {
     /// The algorithm `name` (lower-case letters, digits, `-`), whose controllers `build` makes.
     pub fn new<C: Controller + 'static>(
-        name: &'static str,
+        name: impl Into<Name>,
         build: impl Fn(&P, Init) -> C + Send + Sync + 'static,
     ) -> Self {
         let build = Arc::new(build);
@@ -86,7 +86,7 @@ where
 {
     /// The queue discipline `name`, whose queues `build` makes.
     pub fn discipline<D: Discipline + 'static>(
-        name: &'static str,
+        name: impl Into<Name>,
         build: impl Fn(&P, PortInit) -> D + Send + Sync + 'static,
     ) -> Self {
         let build = Arc::new(build);
@@ -103,7 +103,7 @@ where
 {
     /// The port scheme `name`: `build` makes meter and egress of a port.
     pub fn port_scheme<S: PortScheme + 'static>(
-        name: &'static str,
+        name: impl Into<Name>,
         build: impl Fn(&P, PortInit) -> S + Send + Sync + 'static,
     ) -> Self {
         let build = Arc::new(build);
@@ -120,16 +120,17 @@ where
 {
     /// The kind of router `name`: `build` makes the machine of a node.
     pub fn router<F: Forwarding>(
-        name: &'static str,
+        name: impl Into<Name>,
         build: impl Fn(&P, RouterInit<'_>) -> F + Send + Sync + 'static,
     ) -> Self {
-        let build = Arc::new(build);
+        let (name, build) = (name.into(), Arc::new(build));
+        let of_spec: Arc<str> = name.as_str().into();
         Registration::of(name, move |params: Arc<P>| {
             let build = Arc::clone(&build);
             let make = move |init: RouterInit<'_>| -> Box<dyn Forwarding> {
                 Box::new(build(&params, init))
             };
-            ForwardingSpec::Custom(name, Arc::new(make))
+            ForwardingSpec::Custom(of_spec.clone(), Arc::new(make))
         })
     }
 
@@ -143,15 +144,15 @@ where
 
 impl<P, K: Kind> Registration<P, K> {
     fn of(
-        name: &'static str,
+        name: impl Into<Name>,
         build: impl Fn(Arc<P>) -> K::Machine + Send + Sync + 'static,
     ) -> Self {
         Registration {
-            name,
-            title: name,
-            reference: "",
-            summary: "",
-            about: "",
+            name: name.into(),
+            title: None,
+            reference: String::new(),
+            summary: String::new(),
+            about: String::new(),
             schema: None,
             check: |_| Ok(()),
             build: Box::new(build),
@@ -160,24 +161,24 @@ impl<P, K: Kind> Registration<P, K> {
     }
 
     /// Name in figures and text; else the name itself.
-    pub fn title(self, title: &'static str) -> Self {
-        Registration { title, ..self }
+    pub fn title(self, title: impl Into<String>) -> Self {
+        Registration { title: Some(title.into()), ..self }
     }
 
     /// RFC, draft or DOI.
-    pub fn reference(self, reference: &'static str) -> Self {
-        Registration { reference, ..self }
+    pub fn reference(self, reference: impl Into<String>) -> Self {
+        Registration { reference: reference.into(), ..self }
     }
 
     /// What it does, in one line, for `forebay list`.
-    pub fn summary(self, summary: &'static str) -> Self {
-        Registration { summary, ..self }
+    pub fn summary(self, summary: impl Into<String>) -> Self {
+        Registration { summary: summary.into(), ..self }
     }
 
     /// What it implements, for `forebay explain`: text, or the source of a file whose head comment
     /// (`//!`) says it.
-    pub fn about(self, about: &'static str) -> Self {
-        Registration { about, ..self }
+    pub fn about(self, about: impl Into<String>) -> Self {
+        Registration { about: about.into(), ..self }
     }
 
     /// How its parameters are checked against their ranges.
@@ -195,10 +196,10 @@ impl<P, K: Kind> Registration<P, K>
 where
     P: Default + Serialize + DeserializeOwned + Send + Sync + 'static,
 {
-    /// From now on scenarios, sweeps, reports and experiments of this process know the name.
-    pub fn register(self) -> Result<(), RegisterError> {
-        let name = self.name;
-        if !is_name(name) {
+    /// The line that it adds to a registry.
+    pub(super) fn line(self) -> Result<Line<K>, RegisterError> {
+        let name = self.name.clone();
+        if !is_name(&name) {
             return Err(RegisterError::NotAName { name });
         }
         let defaults = self.defaults()?;
@@ -207,13 +208,14 @@ where
         }
         let Registration { title, reference, summary, about, schema, check, build, traits, .. } =
             self;
-        let head: Vec<&'static str> = head_comment(about).collect();
-        let line = Line {
+        let head: Vec<String> = head_comment(&about).map(str::to_string).collect();
+        let lines = || about.lines().map(str::to_string).collect();
+        Ok(Line {
+            title: title.unwrap_or_else(|| name.to_string()),
             name,
-            title,
             reference,
             summary,
-            about: if head.is_empty() { about.lines().collect() } else { head },
+            about: if head.is_empty() { lines() } else { head },
             schema: schema.unwrap_or_else(|| schema_of(&defaults)),
             traits,
             make: Box::new(move |given| {
@@ -223,20 +225,15 @@ where
                 Ok(Made { machine: build(Arc::new(params)), params: all, range })
             }),
             over: None,
-        };
-        let mut list = K::list().write().unwrap_or_else(PoisonError::into_inner);
-        if K::is_taken(name) || list.iter().any(|other| other.name == name) {
-            return Err(RegisterError::Stands { kind: K::WORD, name });
-        }
-        list.push(Box::leak(Box::new(line))); // for as long as the process lives
-        Ok(())
+        })
     }
 
     /// The defaults of its parameters, which can be written and read and are within their ranges.
     fn defaults(&self) -> Result<toml::Table, RegisterError> {
-        let name = self.name;
-        (self.check)(&P::default()).map_err(|error| RegisterError::Defaults { name, error })?;
-        let unread = |why: String| RegisterError::Parameters { name, why };
+        let name = || self.name.clone();
+        (self.check)(&P::default())
+            .map_err(|error| RegisterError::Defaults { name: name(), error })?;
+        let unread = |why: String| RegisterError::Parameters { name: name(), why };
         let defaults = written(&P::default()).map_err(unread)?;
         read::<P>(&defaults).map_err(|e| unread(e.to_string()))?;
         read::<P>(&toml::Table::new()).map_err(|_| {
@@ -269,19 +266,19 @@ pub enum RegisterError {
         /// What has the name.
         kind: &'static str,
         /// The name.
-        name: &'static str,
+        name: Name,
     },
     /// It cannot be a name.
     #[error("`{name}` is no name: expected 1 to 40 lower-case letters, digits and `-`")]
     NotAName {
         /// The name.
-        name: &'static str,
+        name: Name,
     },
     /// A parameter has the name of a key that stands beside the parameters.
     #[error("`{name}` has a parameter `{key}`: that key has a meaning of its own in scenarios")]
     Key {
         /// The name.
-        name: &'static str,
+        name: Name,
         /// The parameter.
         key: &'static str,
     },
@@ -292,7 +289,7 @@ pub enum RegisterError {
     )]
     Defaults {
         /// The name.
-        name: &'static str,
+        name: Name,
         /// The parameter, and its range.
         error: ParamError,
     },
@@ -300,7 +297,7 @@ pub enum RegisterError {
     #[error("the parameters of `{name}`: {why}")]
     Parameters {
         /// The name.
-        name: &'static str,
+        name: Name,
         /// What is wrong with their type.
         why: String,
     },

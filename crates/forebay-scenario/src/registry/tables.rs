@@ -2,7 +2,7 @@
 //! routers of a kind: their keys are the names of schemes and kinds.
 
 use super::named::{Place, make};
-use super::{Kind, Line, Routers, Schemes, lines};
+use super::{Kind, Line, Registry, Routers, Schemes};
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
 use crate::format::fields::{At, Section};
@@ -12,6 +12,7 @@ use crate::keys::inrpp::{InrppKeys, NAME};
 use crate::keys::named::{Param, param};
 use serde_json::Value as Json;
 use std::collections::BTreeMap;
+use std::sync::Arc;
 
 /// A table that a scenario gives.
 pub(crate) struct ParamTable {
@@ -24,14 +25,16 @@ pub(crate) struct ParamTable {
 /// The tables of a scenario by name.
 pub(crate) type ParamTables = BTreeMap<&'static str, ParamTable>;
 
+/// The lines that have such a table: all are of this build.
 fn with_tables<K: Kind>() -> impl Iterator<Item = &'static Line<K>> {
-    lines::<K>().into_iter().filter(|line| line.over.is_some())
+    let lines = Registry::of_build().lines().iter();
+    lines.map(Arc::as_ref).filter(|line| line.over.is_some())
 }
 
 /// The names of tables that are no keys of [`File`].
 pub(crate) fn names() -> Vec<&'static str> {
-    let routers = with_tables::<Routers>().map(|line| line.name);
-    let all = with_tables::<Schemes>().map(|line| line.name).chain(routers);
+    let routers = with_tables::<Routers>().map(|line| line.name.as_str());
+    let all = with_tables::<Schemes>().map(|line| line.name.as_str()).chain(routers);
     all.filter(|name| *name != NAME).collect()
 }
 
@@ -46,8 +49,8 @@ pub(crate) fn top_keys() -> Vec<&'static str> {
 
 /// Add the schemas of all tables to the properties of a scenario.
 pub(crate) fn describe(properties: &mut Json) {
-    let schemas = with_tables::<Schemes>().map(|line| (line.name, &line.schema));
-    let routers = with_tables::<Routers>().map(|line| (line.name, &line.schema));
+    let schemas = with_tables::<Schemes>().map(|line| (line.name.as_str(), &line.schema));
+    let routers = with_tables::<Routers>().map(|line| (line.name.as_str(), &line.schema));
     for (name, schema) in schemas.chain(routers) {
         match properties.get_mut(name).map(|table| &mut table["properties"]) {
             None => properties[name] = schema.clone(),
@@ -62,7 +65,8 @@ pub(crate) fn describe(properties: &mut Json) {
 
 /// The tables of a document.
 pub(crate) fn read(document: &Item, faults: &mut Faults) -> ParamTables {
-    let top = Place(document, String::new());
+    let registry = Registry::of_build();
+    let top = Place { registry, item: document, key: String::new() };
     let mut tables = ParamTables::new();
     for line in with_tables::<Schemes>() {
         tables.extend(one(line, &top, faults));
@@ -78,7 +82,7 @@ fn one<K: Kind>(
     top: &Place<'_>,
     faults: &mut Faults,
 ) -> Option<(&'static str, ParamTable)> {
-    let Place(item, key) = top.get(line.name)?;
+    let Place { item, key, .. } = top.get(&line.name)?;
     let Value::Table(entries) = &item.value else {
         if line.name != NAME {
             faults.add(item.expected(&key, "a table"));
@@ -102,14 +106,14 @@ fn one<K: Kind>(
     }
     let place = At { value: (), loc: whole(0), key: line.name.to_string() };
     let (made, _) = faults.keep(make(line, &given, &place))?;
-    Some((line.name, ParamTable { given, params: made.params }))
+    Some((line.name.as_str(), ParamTable { given, params: made.params }))
 }
 
 /// Of the tables of schemes, those that say something else than their defaults.
 pub(crate) fn ports(tables: &ParamTables) -> BTreeMap<&'static str, toml::Table> {
     let params = |line: &'static Line<Schemes>| {
-        let params = &tables.get(line.name)?.params;
-        (*params != line.defaults().params).then(|| (line.name, params.clone()))
+        let params = &tables.get(line.name.as_str())?.params;
+        (*params != line.defaults().params).then(|| (line.name.as_str(), params.clone()))
     };
     with_tables::<Schemes>().filter_map(params).collect()
 }

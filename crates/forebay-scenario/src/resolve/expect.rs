@@ -5,6 +5,7 @@ use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, Lost, all, both};
 use crate::format::fields::{At, shown};
 use crate::format::item::{Item, Value};
+use crate::format::names::Name;
 use crate::format::source::is_unseen;
 use crate::format::units::in_unit_of;
 use crate::keys::expect::{
@@ -71,14 +72,15 @@ impl Known<'_> {
     }
 
     /// A protocol that the scenario compares.
-    fn protocol(&self, at: &At<String>) -> Result<&'static str, Fault> {
+    fn protocol(&self, at: &At<String>) -> Result<Name, Fault> {
         let follows = self.protocols_wrong;
         let name = self.names.lookup(at).map_err(|fault| fault.following(follows))?;
         if self.scenario.protocols.contains(&name) {
             return Ok(name);
         }
         let text = format!("the scenario does not compare `{name}`");
-        let hint = if self.scenario.flows.iter().any(|flow| flow.protocol == Some(name)) {
+        let mut flows = self.scenario.flows.iter();
+        let hint = if flows.any(|flow| flow.protocol.as_ref() == Some(&name)) {
             format!("for the flows that have it: class = \"{name}\"")
         } else {
             format!("protocols that it compares: {}", self.scenario.protocols.join(", "))
@@ -165,10 +167,10 @@ impl Known<'_> {
 
 impl Expectation {
     /// The first protocol of those that it is about under which no flow has its class.
-    fn without_class(&self, scenario: &Scenario) -> Option<&'static str> {
+    fn without_class<'a>(&'a self, scenario: &'a Scenario) -> Option<&'a Name> {
         let class = self.class.as_deref()?;
         let mut about = scenario.protocols.iter().filter(|protocol| self.is_about(protocol));
-        about.find(|protocol| !scenario.classes(protocol).contains(class)).copied()
+        about.find(|protocol| !scenario.classes(protocol).contains(class))
     }
 }
 
@@ -213,7 +215,7 @@ impl Scenario {
     /// are not there because others are compared now.
     fn expectations_that_stand(&self) -> impl Iterator<Item = &Expectation> {
         self.expect.iter().filter(|expectation| {
-            expectation.protocol.is_none_or(|own| self.protocols.contains(&own))
+            expectation.protocol.as_ref().is_none_or(|own| self.protocols.contains(own))
                 && expectation.without_class(self).is_none()
         })
     }
@@ -342,7 +344,7 @@ fn entry(of: &Expectation) -> ExpectEntry {
         op: At::new(op),
         value: At::new(value),
         name: text(&of.name),
-        protocol: of.protocol.map(|name| At::new(name.to_string())),
+        protocol: of.protocol.as_ref().map(|name| At::new(name.to_string())),
         class: text(&of.class),
         link: text(&of.link),
         over: Some(At::new(over)),

@@ -5,7 +5,7 @@ use crate::format::csv;
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, all, both};
 use crate::format::fields::At;
-use crate::format::names::{is_name, kept};
+use crate::format::names::{Name, is_name};
 use crate::format::source::Sources;
 use crate::keys::file::{CsvFiles, File, FlowGroup, numbered};
 use crate::keys::life::Rounds;
@@ -27,7 +27,7 @@ const MOST_CLASSES: usize = 100;
 struct Table<'a> {
     topology: &'a Topology,
     names: &'a Names,
-    classes: BTreeSet<&'static str>,
+    classes: BTreeSet<Name>,
     reach: Reach,
     mss_bytes: u64,
     /// When the run ends.
@@ -124,8 +124,8 @@ impl Table<'_> {
                 bytes,
                 size_law,
                 life,
-                protocol,
-                class,
+                protocol: protocol.clone(),
+                class: class.clone(),
                 by_size,
             };
             for round in 0..rounds {
@@ -177,11 +177,7 @@ impl Table<'_> {
     }
 
     /// The class of that name.
-    fn class(
-        &mut self,
-        name: &str,
-        fault: impl Fn(Problem) -> Fault,
-    ) -> Result<&'static str, Fault> {
+    fn class(&mut self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<Name, Fault> {
         let out_of_range =
             |expected: String| fault(Problem::OutOfRange { found: name.to_string(), expected });
         if !is_name(name) {
@@ -190,8 +186,8 @@ impl Table<'_> {
         if self.classes.len() >= MOST_CLASSES && !self.classes.contains(name) {
             return Err(out_of_range(format!("at most {MOST_CLASSES} classes")));
         }
-        let name = kept(name);
-        self.classes.insert(name);
+        let name = Name::from(name);
+        self.classes.insert(name.clone());
         Ok(name)
     }
 

@@ -8,7 +8,7 @@ use crate::keys::inrpp::{InrppKeys, InrppTable, NAME, cache};
 use crate::model::inrpp::InrppNetwork;
 use crate::registry::inrpp::{params, settings};
 use crate::registry::named::given;
-use crate::registry::{Chosen, Routers, line, lines};
+use crate::registry::{Chosen, Routers};
 use crate::resolve::topology::Topology;
 use forebay_base::NodeId;
 use forebay_router::inrpp::Settings;
@@ -29,8 +29,9 @@ pub(crate) fn resolve(
     if let Some(names) = &table.routers {
         let named = named(&names.value, topology, faults);
         let of = |line| Arc::new(Chosen::plain(line));
-        let inrpp = line::<Routers>(NAME).map(of).expect("it is in the table");
-        let plain = file.router.is_none().then(|| of(lines::<Routers>()[0]));
+        let registry = Arc::clone(&topology.registry);
+        let inrpp = registry.line::<Routers>(NAME).map(of).expect("it is in the table");
+        let plain = file.router.is_none().then(|| of(&registry.lines::<Routers>()[0]));
         for (id, node) in (0..).map(NodeId).zip(&mut topology.nodes) {
             if !node.is_host && node.router.is_none() {
                 let listed = named.contains(&id);

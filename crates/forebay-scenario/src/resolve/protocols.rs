@@ -3,10 +3,11 @@
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, note};
 use crate::format::fields::At;
-use crate::format::names::{is_name, kept};
+use crate::format::names::{Name, is_name};
 use crate::keys::file::{File, ProtocolTable};
 use crate::keys::named::Param;
 use crate::model::protocols::{Names, ProtocolSpec};
+use crate::registry::Registry;
 use crate::registry::algorithms::{Algorithm, AlgorithmSpec};
 use crate::resolve::tcp;
 use forebay_cc::Spec;
@@ -16,8 +17,8 @@ pub(crate) fn compared(
     names: Option<&At<Vec<At<String>>>>,
     known: &Names,
     faults: &mut Faults,
-) -> Vec<&'static str> {
-    let default = vec![Spec::default().name()];
+) -> Vec<Name> {
+    let default = vec![Name::from(Spec::default().name())];
     let Some(names) = names else { return default };
     let mut found = Vec::new();
     for name in &names.value {
@@ -37,40 +38,48 @@ pub(crate) fn compared(
 
 /// The protocols with other parameters than the defaults, and the variants, by name: those of the
 /// preset, and what the scenario gives.
-pub(crate) fn specs(file: &File, faults: &mut Faults) -> Vec<ProtocolSpec> {
+pub(crate) fn specs(registry: &Registry, file: &File, faults: &mut Faults) -> Vec<ProtocolSpec> {
     let given = || file.protocol.iter().flat_map(|at| &at.value.0);
     let read = |table: &ProtocolTable| {
-        let (name, algorithm) = named(table, file)?;
-        let algorithm = spec(table, algorithm, preset_spec(file, name, algorithm.name()))?;
+        let (name, algorithm) = named(registry, table, file)?;
+        let algorithm = spec(table, &algorithm, preset_spec(file, &name, algorithm.name()))?;
         let title = table.title.as_ref().map(|at| at.value.clone());
         Ok(ProtocolSpec { name, title, algorithm })
     };
     let mut specs: Vec<_> = given().filter_map(|table| faults.keep(read(table))).collect();
-    for entry in Algorithm::all() {
+    for entry in registry.algorithms() {
         let name = entry.name();
         if given().all(|table| table.name.value != name) {
             let preset = preset_spec(file, name, name);
-            specs.extend(preset.map(|algorithm| ProtocolSpec { name, title: None, algorithm }));
+            specs.extend(preset.map(|algorithm| ProtocolSpec {
+                name: name.into(),
+                title: None,
+                algorithm,
+            }));
         }
     }
     // A variant with mistakes is refused; until then another algorithm stands for it.
-    for name in Names::of(file).0 {
-        if Algorithm::by_name(name).is_none() && specs.iter().all(|spec| spec.name != name) {
+    for name in Names::of(registry, file).0 {
+        if registry.algorithm(&name).is_none() && specs.iter().all(|spec| spec.name != name) {
             let algorithm = AlgorithmSpec::Table(Spec::default());
             specs.push(ProtocolSpec { name, title: None, algorithm });
         }
     }
-    specs.sort_by_key(|spec| spec.name);
+    specs.sort_by(|a, b| a.name.cmp(&b.name));
     specs
 }
 
 /// The name and the algorithm of a table: an algorithm's own, or a variant's.
-fn named(table: &ProtocolTable, file: &File) -> Result<(&'static str, Algorithm), Fault> {
+fn named(
+    registry: &Registry,
+    table: &ProtocolTable,
+    file: &File,
+) -> Result<(Name, Algorithm), Fault> {
     let name = &table.name;
-    let standing = Algorithm::by_name(&name.value);
+    let standing = registry.algorithm(&name.value);
     let Some(of) = &table.of else {
-        let known = Names::with(std::iter::empty()).lookup(name)?;
-        let algorithm = Algorithm::by_name(known).expect("without variants all are algorithms");
+        let known = Names::with(registry, std::iter::empty()).lookup(name)?;
+        let algorithm = standing.expect("without variants all are algorithms");
         return Ok((known, algorithm));
     };
     if of.value == name.value && standing.is_none() {
@@ -85,8 +94,8 @@ fn named(table: &ProtocolTable, file: &File) -> Result<(&'static str, Algorithm)
         let expected = "1 to 40 lower-case letters, digits and `-`".to_string();
         return Err(name.fault(Problem::OutOfRange { found: name.value.clone(), expected }));
     }
-    if let Some(algorithm) = Algorithm::by_name(&of.value) {
-        return Ok((kept(&name.value), algorithm));
+    if let Some(algorithm) = registry.algorithm(&of.value) {
+        return Ok((name.value.as_str().into(), algorithm));
     }
     let mut tables = file.protocol.iter().flat_map(|at| &at.value.0);
     if let Some(other) = tables.find(|other| other.name.value == of.value && other.of.is_some()) {
@@ -95,7 +104,8 @@ fn named(table: &ProtocolTable, file: &File) -> Result<(&'static str, Algorithm)
         return Err(of.fault(Problem::Conflict(text)).hint(format!("of = \"{end}\"")));
     }
     let problem = Problem::UnknownName { kind: "algorithm", name: of.value.clone() };
-    Err(of.fault(problem).suggest(&of.value, Algorithm::all().into_iter().map(Algorithm::name)))
+    let all = registry.algorithms();
+    Err(of.fault(problem).suggest(&of.value, all.iter().map(Algorithm::name)))
 }
 
 /// The parameters that the preset of a protocol gives its algorithm: that of `[tcp_of.NAME]` if
@@ -112,7 +122,7 @@ fn preset_spec(file: &File, name: &str, algorithm: &str) -> Option<AlgorithmSpec
 
 fn spec(
     table: &ProtocolTable,
-    algorithm: Algorithm,
+    algorithm: &Algorithm,
     preset: Option<AlgorithmSpec>,
 ) -> Result<AlgorithmSpec, Fault> {
     let default = preset.unwrap_or_else(|| algorithm.spec());

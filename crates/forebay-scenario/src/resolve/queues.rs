@@ -6,7 +6,7 @@ use crate::format::fields::{At, shown};
 use crate::format::units::GivenLimit;
 use crate::keys::file::Queue;
 use crate::registry::named;
-use crate::registry::{Chosen, Disciplines, lines};
+use crate::registry::{Chosen, Disciplines, Registry};
 use forebay_base::{Rate, Span};
 use forebay_queue::Limit;
 use std::sync::Arc;
@@ -16,6 +16,7 @@ type Placed = (At<()>, Limit, Arc<Chosen<Disciplines>>);
 
 /// The limit of a queue and where it stands, and the discipline.
 pub(crate) fn queue_of(
+    registry: &Registry,
     queue: &At<Queue>,
     rate: Rate,
     missing: &impl Fn(&'static str, &str) -> Fault,
@@ -26,14 +27,20 @@ pub(crate) fn queue_of(
         let value = queue_limit(limit, table.rtt.as_ref(), rate)?;
         Ok((limit.place(), value))
     });
-    let ((place, limit), discipline) = both(limit, discipline_of(queue))?;
+    let ((place, limit), discipline) = both(limit, discipline_of(registry, queue))?;
     Ok((place, limit, discipline))
 }
 
-fn discipline_of(queue: &At<Queue>) -> Result<Arc<Chosen<Disciplines>>, Fault> {
+fn discipline_of(
+    registry: &Registry,
+    queue: &At<Queue>,
+) -> Result<Arc<Chosen<Disciplines>>, Fault> {
     let name = queue.value.table.discipline.as_ref();
-    let line = name.map_or_else(|| Ok(lines::<Disciplines>()[0]), named::lookup)?;
-    named::check_keys::<Disciplines>(name, &queue.value.params, &queue.key, &[])?;
+    let line = match name {
+        Some(name) => named::lookup(registry, name)?,
+        None => Arc::clone(&registry.lines::<Disciplines>()[0]),
+    };
+    named::check_keys::<Disciplines>(registry, name, &queue.value.params, &queue.key, &[])?;
     named::choose(line, &queue.value.params, &queue.place()).map(Arc::new)
 }
 

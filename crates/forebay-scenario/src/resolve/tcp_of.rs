@@ -9,6 +9,7 @@ use crate::Scenario;
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
 use crate::format::fields::At;
+use crate::format::names::Name;
 use crate::keys::tcp::{Tcp, TcpOf};
 use crate::model::protocols::Names;
 use crate::resolve::buffers::{self, Needed};
@@ -20,13 +21,13 @@ use forebay_transport::{TcpConfig, data_option_bytes};
 
 impl Scenario {
     /// Configuration of the connections of a protocol.
-    pub fn tcp_for(&self, protocol: &'static str) -> TcpConfig {
+    pub fn tcp_for(&self, protocol: &str) -> TcpConfig {
         let given = self.tcp_of.iter().find(|(name, _)| *name == protocol);
         given.map_or_else(|| self.fitted(protocol, self.tcp), |(_, config)| *config)
     }
 
     /// `config` with what `protocol` needs of it.
-    fn fitted(&self, protocol: &'static str, config: TcpConfig) -> TcpConfig {
+    fn fitted(&self, protocol: &str, config: TcpConfig) -> TcpConfig {
         let mut config = config;
         // Full-sized packets are as long as those of a protocol without options of its own.
         let plain = data_option_bytes(config.timestamps, 0);
@@ -66,7 +67,7 @@ impl Scenario {
     }
 
     /// Bytes of the options of a full-sized data packet, with their padding.
-    pub(crate) fn data_option_bytes(&self, protocol: &'static str) -> u16 {
+    pub(crate) fn data_option_bytes(&self, protocol: &str) -> u16 {
         data_option_bytes(self.tcp_for(protocol).timestamps, self.stamped_bytes(protocol))
     }
 }
@@ -81,25 +82,25 @@ pub(crate) fn resolve(
     names: &Names,
     given: Option<&At<TcpOf>>,
     faults: &mut Faults,
-) -> Vec<(&'static str, TcpConfig)> {
+) -> Vec<(Name, TcpConfig)> {
     let mut needed = Needed::new(topology, &scenario.flows, &scenario.events);
     let tables = given.iter().flat_map(|at| &at.value.0);
-    let resolved = tables.map(|(name, table)| -> Result<(&'static str, TcpConfig), Fault> {
+    let resolved = tables.map(|(name, table)| -> Result<(Name, TcpConfig), Fault> {
         let protocol = names.lookup(name)?;
         let mut start = scenario.tcp;
         if let Some(preset) = tcp::preset(table)? {
             start = preset.config;
             buffers::follow(&mut needed, table, &mut start);
         }
-        let base = scenario.fitted(protocol, start);
+        let base = scenario.fitted(&protocol, start);
         let config = tcp::overwritten(table, base, &name.place())?;
-        if let Some(own) = scenario.controller(protocol).ack_policy() {
-            check_acks(table, &config, own, &scenario.title(protocol))?;
+        if let Some(own) = scenario.controller(&protocol).ack_policy() {
+            check_acks(table, &config, own, &scenario.title(&protocol))?;
         }
         Ok((protocol, config))
     });
     let mut resolved: Vec<_> = resolved.filter_map(|result| faults.keep(result)).collect();
-    resolved.sort_by_key(|(name, _)| *name);
+    resolved.sort_by(|(a, _), (b, _)| a.cmp(b));
     resolved
 }
 

@@ -15,7 +15,7 @@ use crate::keys::reassembly;
 use crate::keys::tcp::Tcp;
 use crate::model::inrpp::InrppNetwork;
 use crate::registry::named::given;
-use crate::registry::{Chosen, Kind, Schemes, lines};
+use crate::registry::{Chosen, Kind, Schemes};
 use crate::resolve::attacks;
 use crate::resolve::events;
 use crate::resolve::expect;
@@ -50,9 +50,9 @@ impl Scenario {
 pub(crate) fn write(scenario: &Scenario) -> String {
     let mut table = toml::Table::new();
     file(scenario).put(&mut table);
-    for line in lines::<Schemes>() {
-        let needs = |name: &'static str| scenario.bundle(name).port == Some(line.name);
-        let params = scenario.ports.get(line.name).cloned();
+    for line in scenario.registry.lines::<Schemes>() {
+        let needs = |name: &str| scenario.bundle(name).port == Some(&line.name);
+        let params = scenario.ports.get(line.name.as_str()).cloned();
         let is_needed = line.over.is_some() && scenario.named_protocols().into_iter().any(needs);
         if let Some(params) = params.or_else(|| is_needed.then(|| line.defaults().params)) {
             table.insert(line.name.to_string(), toml::Value::Table(params));
@@ -146,7 +146,7 @@ fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
     let of = spec.algorithm.name();
     ProtocolTable {
         name: At::new(spec.name.to_string()),
-        of: (of != spec.name).then(|| At::new(of.to_string())),
+        of: (spec.name != of).then(|| At::new(of.to_string())),
         title: spec.title.clone().map(At::new),
         params: given(&spec.algorithm.params()),
     }
@@ -215,8 +215,8 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
             None => Law::Constant(flow.start.since(Time::ZERO)),
             Some(law) => law,
         })),
-        protocol: flow.protocol.map(|name| At::new(name.to_string())),
-        class: flow.class.map(|name| At::new(name.to_string())),
+        protocol: flow.protocol.as_ref().map(|name| At::new(name.to_string())),
+        class: flow.class.as_ref().map(|name| At::new(name.to_string())),
         ..FlowGroup::default()
     };
     let law = flow.size_law.as_ref();

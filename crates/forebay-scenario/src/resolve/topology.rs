@@ -12,6 +12,7 @@ use crate::format::units::MAX_DELAY;
 use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
 use crate::keys::reassembly;
 use crate::keys::schedules::ScheduleKey;
+use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
 use crate::resolve::pace::{overhead_bytes, pace_of};
 use crate::resolve::queues::{queue_of, threshold_of};
@@ -20,6 +21,7 @@ use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ReassemblyLimits;
 use std::collections::BTreeMap;
 use std::rc::Rc;
+use std::sync::Arc;
 
 /// Most hosts, and most flows, that a scenario may have.
 pub(crate) const MAX_ENTITIES: usize = 1 << 24;
@@ -45,6 +47,8 @@ pub(crate) struct Topology {
     /// How hosts put pieces together that say nothing of it.
     pub reassembly: ReassemblyLimits,
     traces: TraceFiles,
+    /// What names stand for.
+    pub registry: Arc<Registry>,
     /// What is not here because it was declared wrongly.
     pub lost: Lost,
 }
@@ -52,6 +56,7 @@ pub(crate) struct Topology {
 /// Expand all that the file and its CSV files say of nodes and links. What is wrong is not there,
 /// and its names are lost.
 pub(crate) fn expand(
+    registry: &Arc<Registry>,
     file: &File,
     sources: &mut Sources,
     lost: Lost,
@@ -62,7 +67,8 @@ pub(crate) fn expand(
         ReassemblyLimits::of(file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value));
     let limits = reassembly::resolve(file.reassembly.as_ref(), default);
     let reassembly = faults.or(limits, default);
-    let mut topology = Topology { lost, traces, reassembly, ..Topology::default() };
+    let registry = Arc::clone(registry);
+    let mut topology = Topology { registry, lost, traces, reassembly, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
@@ -72,7 +78,7 @@ pub(crate) fn expand(
             topology.lost.node(&name.value);
             continue;
         };
-        let router = router.as_ref().map(|at| at.value.resolve()).transpose();
+        let router = router.as_ref().map(|at| at.value.resolve(&topology.registry)).transpose();
         topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
     let groups: &[At<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
@@ -329,7 +335,7 @@ impl Topology {
         owner: &At<T>,
     ) -> Result<[Placed; 2], Fault> {
         // What is missing may be in the defaults that are wrong.
-        let wires = wires(params, reverse, defaults, owner, &self.traces);
+        let wires = wires(params, reverse, defaults, owner, &self.registry, &self.traces);
         if self.lost.has_key("link_defaults") {
             wires.map_err(Fault::missing_follows)
         } else {
@@ -490,14 +496,21 @@ fn wires<T>(
     reverse: Option<&At<LinkParams>>,
     defaults: &LinkParams,
     owner: &At<T>,
+    registry: &Registry,
     traces: &TraceFiles,
 ) -> Result<[Placed; 2], Fault> {
     let forward = params.or(defaults);
     let backward = reverse.map_or_else(|| forward.clone(), |at| at.value.or(&forward));
-    both(wire(&forward, owner, traces), wire(&backward, owner, traces)).map(<[Placed; 2]>::from)
+    let of = |params| wire(params, owner, registry, traces);
+    both(of(&forward), of(&backward)).map(<[Placed; 2]>::from)
 }
 
-fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Placed, Fault> {
+fn wire<T>(
+    params: &LinkParams,
+    owner: &At<T>,
+    registry: &Registry,
+    traces: &TraceFiles,
+) -> Result<Placed, Fault> {
     let missing = |key: &'static str, meaning: &str| {
         let problem = Problem::MissingKey { key: key.into(), meaning: meaning.into() };
         owner.fault(problem).hint("give it here or under [link_defaults]")
@@ -509,9 +522,9 @@ fn wire<T>(params: &LinkParams, owner: &At<T>, traces: &TraceFiles) -> Result<Pl
     // The limit is checked at any rate; without one there is no link.
     let bps = pace.as_ref().map_or(Rate::mbps(1000), |(rate, _)| *rate);
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
-    let queue = queue.and_then(|queue| queue_of(queue, bps, &missing));
+    let queue = queue.and_then(|queue| queue_of(registry, queue, bps, &missing));
     let mtu = params.mtu_bytes.as_ref();
-    let port = params.port.as_ref().map(|at| at.value.resolve()).transpose();
+    let port = params.port.as_ref().map(|at| at.value.resolve(registry)).transpose();
     let (((rate, channel), (delay, _)), ((queue, ()), port)) =
         both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
     let (limit, queue, discipline) = queue;

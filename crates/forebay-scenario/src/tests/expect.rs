@@ -90,13 +90,13 @@ fn what_is_counted_can_be_compared() {
 #[test]
 fn an_expectation_says_what_it_is_about() {
     let plain = one("metric = \"afct_s\"\nop = \"<\"\nvalue = 1");
-    let about = (plain.protocol, plain.class.as_deref(), plain.link.as_deref());
+    let about = (plain.protocol.as_deref(), plain.class.as_deref(), plain.link.as_deref());
     assert_eq!((about, plain.over, plain.name), ((None, None, None), Over::Mean, None));
     let full = one(
         "name = \"short flows\"\nmetric = \"afct_s\"\nop = \"<\"\nvalue = 1\nprotocol = \"cubic\"\n\
          class = \"web\"\nover = { share = 0.9 }",
     );
-    let about = (full.protocol, full.class.as_deref(), full.link.as_deref());
+    let about = (full.protocol.as_deref(), full.class.as_deref(), full.link.as_deref());
     assert_eq!(about, (Some("cubic"), Some("web"), None));
     assert_eq!((full.over, full.name.as_deref()), (Over::Share(0.9), Some("short flows")));
     let link = "metric = \"utilisation\"\nop = \">\"\nvalue = 0.5\nlink = \"right-left\"";
@@ -116,7 +116,7 @@ fn a_file_that_is_written_has_the_expectations() {
     assert_eq!(scenario.expect.len(), 2);
     assert_eq!(parse(&scenario.to_toml()), scenario);
     // Where other protocols are compared, it has those that can still be checked.
-    scenario.protocols = vec!["newreno"];
+    scenario.protocols = vec!["newreno".into()];
     let again = parse(&scenario.to_toml());
     assert_eq!(again.expect, scenario.expect[1..]);
 }

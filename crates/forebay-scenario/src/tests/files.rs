@@ -30,7 +30,7 @@ pub(super) fn folder(links: &str, hosts: &str, flows: &str) -> TempDir {
 pub(super) fn load(folder: &TempDir, set: &[&str]) -> Result<Scenario, String> {
     let path = folder.path().join("s.toml");
     let set = set.iter().map(ToString::to_string).collect();
-    let options = LoadOptions { set, base: None };
+    let options = LoadOptions { set, ..LoadOptions::default() };
     let root = format!("{}/", folder.path().display());
     Scenario::load(&path.display().to_string(), &options)
         .map_err(|error| error.to_string().replace(&root, ""))
@@ -72,7 +72,7 @@ fn s3_loads_from_a_folder() {
         let (old, new) = (format!("{kind}.csv"), format!("s3_{kind}.csv"));
         fs::rename(folder.path().join(old), folder.path().join(new)).expect("renamed");
     }
-    let options = LoadOptions { set: Vec::new(), base: Some(folder.path().into()) };
+    let options = LoadOptions { base: Some(folder.path().into()), ..LoadOptions::default() };
     let s3 = Scenario::load("s3", &options).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((s3.nodes.len(), s3.flows.len(), s3.until), (5, 2, Some(Time::from_secs(60))));
     assert!(!s3.is_random());

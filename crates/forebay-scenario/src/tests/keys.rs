@@ -21,7 +21,7 @@ fn only(keys: &Keys, asked: &str) -> Key {
 
 #[test]
 fn every_key_is_found_by_each_of_its_places() {
-    let keys = keys();
+    let keys = keys(&Registry::default());
     assert!(keys.all.len() > 300, "{} keys", keys.all.len());
     for key in &keys.all {
         assert!(!key.meaning.is_empty(), "nothing is said about {}", key.places[0].path);
@@ -35,7 +35,7 @@ fn every_key_is_found_by_each_of_its_places() {
 
 #[test]
 fn a_key_is_found_by_its_path_and_by_the_end_of_it() {
-    let keys = keys();
+    let keys = keys(&Registry::default());
     assert_eq!(only(&keys, "rto_rule").places[0].path, "tcp.rto_rule");
     assert_eq!(only(&keys, "links.loss.packets").types, ["list of integers"]);
     assert_eq!(only(&keys, "links[3].loss.packets").name, "packets");
@@ -56,7 +56,7 @@ fn a_key_is_found_by_its_path_and_by_the_end_of_it() {
 /// The RFC's and the kernel's numbers, written by hand.
 #[test]
 fn a_key_has_its_type_range_default_and_unit() {
-    let keys = keys();
+    let keys = keys(&Registry::default());
     let rto = only(&keys, "tcp.min_rto");
     assert_eq!(rto.types, ["time"]);
     assert_eq!(rto.default.as_deref(), Some("\"1s\"; \"200ms\" with the preset linux-6.18"));
@@ -94,7 +94,7 @@ fn fault_of_example(key: &Key, keys: &Keys) -> Option<String> {
 /// An example alone is no whole scenario: what is missing beside it is not its fault.
 #[test]
 fn every_example_has_a_value_of_the_type_and_in_the_range() {
-    let keys = keys();
+    let keys = keys(&Registry::default());
     let with: Vec<&Key> = keys.all.iter().filter(|key| key.example.is_some()).collect();
     assert!(with.len() > 250, "{} examples", with.len());
     let wrong: Vec<String> =
@@ -134,7 +134,7 @@ bytes = 10000
         ["", "tcp", "inrpp", "rcp", "kickass", "reassembly", "links", "flows", "hosts"];
     // Without the numbers of a group they would mean nothing, and are refused.
     const OF_GROUPS: [&str; 4] = ["first", "every", "delay_step", "think"];
-    let (base, keys) = (parse(BASE), keys());
+    let (base, keys) = (parse(BASE), keys(&Registry::default()));
     let mut checked = 0;
     for key in &keys.all {
         let here = key.places.iter().find(|place| {

@@ -20,7 +20,7 @@ mod together;
 mod variants;
 
 use crate::plan::mtu_check;
-use crate::registry::algorithms::{Algorithm, AlgorithmSpec};
+use crate::registry::algorithms::AlgorithmSpec;
 use crate::*;
 use forebay_base::{NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
@@ -69,7 +69,7 @@ loss = 0.5
 
 fn parse_with(text: &str, set: &[&str]) -> Result<Scenario, ScenarioError> {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::parse(text, "small.toml", &LoadOptions { set, base: None })
+    Scenario::parse(text, "small.toml", &LoadOptions { set, ..LoadOptions::default() })
 }
 
 fn parse(text: &str) -> Scenario {

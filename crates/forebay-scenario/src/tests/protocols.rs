@@ -68,7 +68,7 @@ fn a_preset_brings_the_parameters_of_its_controllers() {
     assert_eq!(cubic(&one), defaults);
     let other = small(&["tcp_of.cubic.preset=linux-6.18"]);
     assert_eq!(cubic(&other), linux);
-    assert_eq!(other.spec("newreno"), Algorithm::by_name("newreno").map(Algorithm::spec));
+    assert_eq!(other.spec("newreno"), Registry::default().algorithm("newreno").map(|of| of.spec()));
     for scenario in [own, one, other] {
         assert_eq!(parse(&scenario.to_toml()), scenario, "the expanded text holds them");
     }
@@ -402,7 +402,7 @@ fn the_dumbbell_of_the_inrpp_paper() {
 #[test]
 fn the_caches_of_the_papers_text() {
     let set = ["total=1.25MB", "high=1MB", "low=0.5MB"].map(|set| format!("inrpp.cache.{set}"));
-    let options = LoadOptions { set: set.to_vec(), base: None };
+    let options = LoadOptions { set: set.to_vec(), ..LoadOptions::default() };
     let scenario = Scenario::load("inrpp/dumbbell", &options).expect("loads");
     let text = CacheLimits { low_bytes: 500_000, high_bytes: 1_000_000, total_bytes: 1_250_000 };
     assert_eq!(scenario.inrpp.settings.cache, CacheSize::Bytes(text));

@@ -43,7 +43,7 @@ fn a_variant_has_its_own_parameters_transport_and_title() {
     let default = forebay_cc::cubic::Params::default();
     assert_eq!((number("cubic", "beta"), number("cubic", "c")), (0.6, default.c));
     assert_eq!((number("cubic-slow", "beta"), number("cubic-slow", "c")), (default.beta, 0.1));
-    assert_eq!(scenario.flows[1].protocol, Some("cubic-slow"));
+    assert_eq!(scenario.flows[1].protocol.as_deref(), Some("cubic-slow"));
     let mss = |name| scenario.tcp_for(name).mss_bytes;
     assert_eq!((mss("cubic"), mss("cubic-slow")), (scenario.tcp.mss_bytes, 1000));
     assert_eq!(scenario.title("cubic-slow"), "CUBIC, slow");

@@ -11,7 +11,7 @@ use ways::same_every_way;
 
 fn load(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load(name, &LoadOptions { set, base: None }).expect("it loads")
+    Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).expect("it loads")
 }
 
 fn run(name: &str, protocol: &str, set: &[&str]) -> RunResult {

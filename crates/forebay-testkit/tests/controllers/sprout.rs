@@ -47,7 +47,10 @@ struct Found {
 }
 
 fn run(protocol: &str, set: &[&str], general: bool) -> Found {
-    let options = LoadOptions { set: set.iter().map(ToString::to_string).collect(), base: None };
+    let options = LoadOptions {
+        set: set.iter().map(ToString::to_string).collect(),
+        ..LoadOptions::default()
+    };
     let scenario = Scenario::parse(ONE, "one.toml", &options).expect("a good scenario");
     let options = RunOptions { general, without_reference: true, ..RunOptions::default() };
     let result = run_one(&scenario, protocol, 1, &options).expect("it runs");

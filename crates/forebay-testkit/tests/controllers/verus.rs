@@ -16,7 +16,7 @@ fn run(scenario: &Scenario, protocol: &str) -> RunResult {
 
 fn built_in(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load(name, &LoadOptions { set, base: None }).expect("built in")
+    Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).expect("built in")
 }
 
 /// One flow, 20 ms each way, and the trace; `back` is the way of the ACKs. No buffer limit.

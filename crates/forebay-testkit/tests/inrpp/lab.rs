@@ -4,7 +4,7 @@ use forebay_base::{DropReason, FlowId, LinkId, NodeId, PortId, Rate, Span, Time}
 use forebay_net::{NetEvent, NetSpec};
 use forebay_reference::{Wanted, fluid_reference};
 use forebay_router::inrpp::{CacheLimits, Settings};
-use forebay_scenario::FctClock;
+use forebay_scenario::{FctClock, Registry};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::pool::{config, pooled_link, router, settings, transport};
 use forebay_testkit::world::World;
@@ -134,7 +134,7 @@ pub struct Result {
 fn reference(spec: &NetSpec) -> Vec<Option<f64>> {
     let until = Time::MAX;
     let (from, clock) = (Time::ZERO, FctClock::Established);
-    let wanted = Wanted { spec, seed: SEED, from, until, clock };
+    let wanted = Wanted { registry: &Registry::default(), spec, seed: SEED, from, until, clock };
     let done = fluid_reference(&wanted, &mut |_| true).expect("sound").expect("to the end");
     assert_ne!(done.kind, "none", "{}", done.why);
     done.per_flow_fct_s

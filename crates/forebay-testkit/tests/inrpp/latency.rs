@@ -87,7 +87,14 @@ fn measure(text: &str, protocol: &str) -> Vec<(f64, f64, f64)> {
     let until = Time::from_secs(UNTIL_S as u64);
     sim.run_until(until).unwrap();
     let clock = FctClock::Established;
-    let wanted = Wanted { spec: &spec, seed: SEED, from: Time::ZERO, until, clock };
+    let wanted = Wanted {
+        registry: &scenario.registry,
+        spec: &spec,
+        seed: SEED,
+        from: Time::ZERO,
+        until,
+        clock,
+    };
     let reference = fluid_reference(&wanted, &mut |_| true).expect("sound").expect("whole");
     let of_size = |bytes: u64| {
         let flows = (0..spec.flows.len()).filter(|&i| spec.flows[i].bytes == Some(bytes));

@@ -9,7 +9,8 @@ use forebay_lab::{RunOptions, RunResult, run_one};
 
 fn load(name: &str, set: &[&str]) -> Result<Scenario, String> {
     let set = set.iter().map(ToString::to_string).collect();
-    Scenario::load(name, &LoadOptions { set, base: None }).map_err(|error| error.to_string())
+    Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() })
+        .map_err(|error| error.to_string())
 }
 
 fn run(name: &str, protocol: &str, set: &[&str]) -> RunResult {

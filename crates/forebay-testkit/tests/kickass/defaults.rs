@@ -66,7 +66,7 @@ fn found(what: &str, scenario: &Scenario) -> Found {
 fn long(flows: u32, every: &str) -> Found {
     let set = vec![format!("flows.0.count={flows}"), format!("flows.0.every={every}")];
     let text = format!("description = \"{flows}\"\nprotocols = [\"kickass\"]\n{LONG}");
-    let options = LoadOptions { set, base: None };
+    let options = LoadOptions { set, ..LoadOptions::default() };
     let scenario = Scenario::parse(&text, "long.toml", &options).expect("it parses");
     found(&format!("{flows} flows, one each {every}"), &scenario)
 }

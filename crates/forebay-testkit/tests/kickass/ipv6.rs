@@ -9,7 +9,7 @@ use forebay_lab::{RunOptions, RunResult, run_one};
 fn load(name: &str, set: &[&str]) -> Scenario {
     let set = set.iter().map(ToString::to_string).collect();
     let name = format!("kickass/{name}");
-    Scenario::load(&name, &LoadOptions { set, base: None }).expect("it loads")
+    Scenario::load(&name, &LoadOptions { set, ..LoadOptions::default() }).expect("it loads")
 }
 
 fn run(name: &str, protocol: &str, set: &[&str]) -> RunResult {

@@ -16,7 +16,8 @@ impl Load<'_> {
     fn run(&self, protocol: &str, seed: u64) -> RunResult {
         let set = self.set.iter().map(ToString::to_string).collect();
         let name = format!("kickass/{}", self.name);
-        let scenario = Scenario::load(&name, &LoadOptions { set, base: None }).expect("built in");
+        let scenario = Scenario::load(&name, &LoadOptions { set, ..LoadOptions::default() })
+            .expect("built in");
         let options = RunOptions { without_reference: true, ..RunOptions::default() };
         run_one(&scenario, protocol, seed, &options).expect("it runs")
     }

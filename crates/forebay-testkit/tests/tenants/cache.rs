@@ -95,7 +95,7 @@ enum Passed {
 fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
     let (mut world, notes) = (World::new(), Notes::default());
     let a = world.host("a");
-    let make = ForwardingSpec::Custom("gate", Arc::new(|_| Box::new(Gate::default())));
+    let make = ForwardingSpec::Custom("gate".into(), Arc::new(|_| Box::new(Gate::default())));
     let gate = world.router_with("gate", make);
     let [upper, lower, far] = ["upper", "lower", "far"].map(|name| world.router(name));
     let b = world.host("b");

@@ -225,7 +225,8 @@ mod tests {
             "#
         );
         let set = set.iter().map(ToString::to_string).collect();
-        let scenario = Scenario::parse(&text, "x", &LoadOptions { set, base: None }).unwrap();
+        let scenario =
+            Scenario::parse(&text, "x", &LoadOptions { set, ..LoadOptions::default() }).unwrap();
         Traffic::of(&scenario.build("newreno", 1).unwrap())
     }
     const ENDLESS: &str = r#"{ src = "h", dst = "g", endless = true }"#;

@@ -95,7 +95,7 @@ fn counted(spec: &NetSpec, declines: bool, count: &Arc<Count>) -> NetSpec {
         let make = move |init: RouterInit<'_>| -> Box<dyn Forwarding> {
             Box::new(Counted { inner: settings.build(init), declines, count: Arc::clone(&count) })
         };
-        *forwarding = ForwardingSpec::Custom("counted", Arc::new(make) as MakeRouter);
+        *forwarding = ForwardingSpec::Custom("counted".into(), Arc::new(make) as MakeRouter);
     }
     spec
 }

@@ -229,7 +229,7 @@ pub fn fork() -> World {
     let mut world = diamond();
     world.spec.events.clear();
     let every_other =
-        ForwardingSpec::Custom("every-other", Arc::new(|_| Box::new(EveryOther::default())));
+        ForwardingSpec::Custom("every-other".into(), Arc::new(|_| Box::new(EveryOther::default())));
     world.spec.nodes[2].kind = NodeKind::Router(every_other);
     world
 }

@@ -2,7 +2,7 @@
 
 use super::run;
 use forebay_base::{DropReason, Packet, Span, Time};
-use forebay_lab::scenario::Registration;
+use forebay_lab::scenario::{Registration, Registry};
 use forebay_queue::{Discipline, Fifo, Limit, Overflow, PortContext, PortInit};
 use serde::{Deserialize, Serialize};
 
@@ -70,9 +70,11 @@ fn it_paces_by_its_parameter() {
         let every = Span::from_millis(params.every_ms);
         Pace { fifo: Fifo::default(), limit: init.limit, every, next: Time::ZERO, wakes: None }
     };
-    Registration::discipline("pace", build).register().expect("registers");
+    let mut registry = Registry::default();
+    registry.register(Registration::discipline("pace", build)).expect("registers");
     let pace = ["links.l-r.queue.discipline=pace", "links.l-r.queue.every_ms=8"];
-    let result = run("newreno", "flows = [{ src = \"s0\", dst = \"d0\", packets = 60 }]", &pace);
+    let result =
+        run(&registry, "newreno", "flows = [{ src = \"s0\", dst = \"d0\", packets = 60 }]", &pace);
     let fct_ms = result.per_flow[0].fct_s.expect("completes") * 1e3;
     assert!((59.0 * 8.0..61.0 * 8.0 + 100.0).contains(&fct_ms), "{fct_ms} ms");
 }

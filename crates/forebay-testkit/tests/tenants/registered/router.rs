@@ -2,7 +2,7 @@
 
 use super::run;
 use forebay_base::{DropReason, Packet, PortId, Span, Time};
-use forebay_lab::scenario::Registration;
+use forebay_lab::scenario::{Registration, Registry};
 use forebay_router::{Forwarding, NodeContext, PlainIp, RouterInit, Verdict};
 use serde::{Deserialize, Serialize};
 use std::collections::VecDeque;
@@ -59,9 +59,11 @@ fn three_packets_wait_at_each_router_of_the_kind() {
         hold: Span::from_millis(params.hold_ms),
         held: VecDeque::new(),
     };
-    Registration::router("wait", build).register().expect("registers");
+    let mut registry = Registry::default();
+    registry.register(Registration::router("wait", build)).expect("registers");
     let fct_ms = |set: &[&str]| {
-        let result = run("newreno", "flows = [{ src = \"s0\", dst = \"d0\", packets = 1 }]", set);
+        let result =
+            run(&registry, "newreno", "flows = [{ src = \"s0\", dst = \"d0\", packets = 1 }]", set);
         result.per_flow[0].fct_s.expect("completes") * 1e3
     };
     let plain_ms = fct_ms(&[]);

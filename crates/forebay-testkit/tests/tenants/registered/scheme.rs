@@ -4,7 +4,7 @@
 use super::run;
 use forebay_base::{Ecn, Packet, Time};
 use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Timeout};
-use forebay_lab::scenario::{Bundle, NoParams, Registration};
+use forebay_lab::scenario::{Bundle, NoParams, Registration, Registry};
 use forebay_queue::{Backlog, Behind, PortContext, PortInit, PortScheme};
 use serde::{Deserialize, Serialize};
 
@@ -46,7 +46,7 @@ impl PortScheme for Tenth {
 }
 
 /// A window of ten packets, whatever happens.
-struct Ten(u64);
+pub(super) struct Ten(pub u64);
 impl Controller for Ten {
     fn limits(&self) -> Limits {
         Limits::window(self.0)
@@ -61,14 +61,15 @@ impl Controller for Ten {
 #[test]
 fn a_controller_gets_the_scheme_that_its_flows_need() {
     let tenth = |params: &Params, _: PortInit| Tenth { each: params.each, arrived: 0, marked: 0 };
-    Registration::port_scheme("tenth", tenth).register().expect("registers");
+    let mut registry = Registry::default();
+    registry.register(Registration::port_scheme("tenth", tenth)).expect("registers");
     let ten = |_: &NoParams, init: Init| Ten(10 * u64::from(init.mss_bytes));
     let needs = Bundle { port: Some("tenth"), ..Bundle::NONE };
-    Registration::new("ten", ten).needs(needs).register().expect("registers");
+    registry.register(Registration::new("ten", ten).needs(needs)).expect("registers");
     let flow = "flows = [{ src = \"s0\", dst = \"d0\", packets = 100 }]\ntcp.ecn = true";
     let marks = |protocol: &str, port: &str| {
         let set = ["links.l-r.rate=100Mbit/s", port];
-        run(protocol, flow, &set[..1 + usize::from(!port.is_empty())]).metrics.ce_marks
+        run(&registry, protocol, flow, &set[..1 + usize::from(!port.is_empty())]).metrics.ce_marks
     };
     assert_eq!((marks("ten", ""), marks("newreno", "")), (10, 0));
     assert_eq!(marks("ten", "link_defaults.port={ scheme = \"tenth\", each = 50 }"), 2);

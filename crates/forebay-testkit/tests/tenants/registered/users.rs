@@ -2,6 +2,7 @@
 //! run.
 
 use super::run;
+use forebay_lab::scenario::Registry;
 
 const CHAIN: &str = r#"
     [[flows]]
@@ -23,7 +24,7 @@ const CHAIN: &str = r#"
 /// Each flow opens a think time behind the end of the one before it at its sender.
 #[test]
 fn flows_follow_each_other_a_think_time_apart() {
-    let flows = run("newreno", CHAIN, &[]).per_flow;
+    let flows = run(&Registry::default(), "newreno", CHAIN, &[]).per_flow;
     assert_eq!(flows.len(), 4);
     let start = |i: usize| flows[i].start_s.expect("it starts");
     let ended = |i: usize| start(i) + flows[i].fct_s.expect("it completes");
@@ -54,7 +55,7 @@ const MIX: &str = r#"
 #[test]
 fn two_variants_and_two_classes_are_in_one_run() {
     let set = ["links.l-r.queue=20packets"];
-    let result = run("newreno", MIX, &set);
+    let result = run(&Registry::default(), "newreno", MIX, &set);
     let flows = &result.per_flow;
     let named: Vec<&str> = flows[..3].iter().map(|flow| &*flow.protocol).collect();
     assert_eq!(named, ["gentle", "firm", "newreno"]);
