@@ -60,7 +60,11 @@ impl PacketRing {
         match self.front().map(Packet::cold) {
             None => {}
             Some(Handle::NONE) => self.leave(),
-            Some(_) => self.pop_front().into_iter().for_each(|packet| arena.free(packet)),
+            Some(_) => {
+                if let Some(packet) = self.pop_front() {
+                    arena.free(packet);
+                }
+            }
         }
     }
     /// Append `packet`. The result refers to it in its slot.

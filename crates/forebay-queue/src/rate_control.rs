@@ -276,13 +276,12 @@ impl RateControl {
     }
     /// R at `now`.
     pub(crate) fn rate_at(&self, now: Time) -> Rate {
-        let rate_bps = match self.asleep && self.ends <= now {
-            false => self.rate_bps,
-            true => {
-                let mut awake = self.clone();
-                awake.catch_up(now, 0);
-                awake.rate_bps
-            }
+        let rate_bps = if self.asleep && self.ends <= now {
+            let mut awake = self.clone();
+            awake.catch_up(now, 0);
+            awake.rate_bps
+        } else {
+            self.rate_bps
         };
         Rate::clamped(rate_bps as u64)
     }

@@ -285,9 +285,10 @@ impl Discipline for Red {
             self.law.count = 0.0;
             return Err(Overflow(packet));
         }
-        let share = match self.params.byte_mode {
-            true => f64::from(packet.wire_len()) / f64::from(self.params.packet_bytes),
-            false => 1.0,
+        let share = if self.params.byte_mode {
+            f64::from(packet.wire_len()) / f64::from(self.params.packet_bytes)
+        } else {
+            1.0
         };
         let verdict = self.law.judge(share, || self.rng.unit());
         let tells = verdict == Verdict::Tell && !(self.params.ecn && cx.mark(&mut packet));

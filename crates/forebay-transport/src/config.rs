@@ -1,6 +1,5 @@
 //! What a connection is configured with.
 
-use crate::presets::PRESETS;
 use alloc::format;
 use forebay_base::units::Bytes;
 use forebay_base::{ParamError, Params, Span, require};
@@ -137,13 +136,6 @@ pub struct TcpConfig {
 impl TcpConfig {
     /// Most bytes that may be sent and not acknowledged: sequence numbers must stay unambiguous.
     pub const MAX_SEND_BUFFER_BYTES: u64 = 1 << 30;
-}
-
-impl Default for TcpConfig {
-    /// The first preset.
-    fn default() -> TcpConfig {
-        PRESETS[0].config
-    }
 }
 
 impl Params for TcpConfig {

@@ -176,9 +176,29 @@ pub const PRESETS: &[Preset] = &[
     },
 ];
 
+impl Default for TcpConfig {
+    /// The first preset.
+    fn default() -> TcpConfig {
+        PRESETS[0].config
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::string::ToString;
+    use forebay_base::Params;
+
+    #[test]
+    fn presets_are_within_their_ranges_and_read_back() {
+        for preset in PRESETS {
+            assert_eq!(preset.config.check(), Ok(()), "{}", preset.name);
+            let written = serde_json::to_value(preset.config).unwrap();
+            assert_eq!(serde_json::from_value::<TcpConfig>(written).unwrap(), preset.config);
+        }
+        let odd = serde_json::from_str::<TcpConfig>(r#"{ "fast_path": true }"#);
+        assert!(odd.unwrap_err().to_string().contains("unknown field"));
+    }
 
     /// One packet of each preset is 1500 bytes long, and no window is larger than a sender may
     /// leave unacknowledged.

@@ -200,14 +200,13 @@ impl Hardened {
         (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
     }
     fn on_arrival(&mut self, now: Time, filling: Filling, is_full: impl FnOnce() -> bool) {
-        match filling.is_high() {
-            false => (self.high_since, self.overflowed_at) = (None, None),
-            true => {
-                self.high_since.get_or_insert(now);
-                if is_full() {
-                    self.overflowed_at = Some(now);
-                }
+        if filling.is_high() {
+            self.high_since.get_or_insert(now);
+            if is_full() {
+                self.overflowed_at = Some(now);
             }
+        } else {
+            (self.high_since, self.overflowed_at) = (None, None)
         }
     }
     fn enter(&mut self, state: State, now: Time) {
@@ -224,9 +223,10 @@ impl Hardened {
         self.looked_at = now;
         self.queue = queue;
         self.mean += (1.0 - libm::exp(-steps)) * (queue - self.mean);
-        match self.mean < LOW {
-            true => _ = self.low_since.get_or_insert(now),
-            false => self.low_since = None,
+        if self.mean < LOW {
+            _ = self.low_since.get_or_insert(now)
+        } else {
+            self.low_since = None
         }
         if self.flows.roll(now, rtt) {
             self.listeners.roll();
@@ -253,9 +253,10 @@ impl Hardened {
     fn on_silent_interval(&mut self, now: Time, rtt: Span) {
         let lasted = now.since(self.since);
         let least = rtt * LEAST_RTTS;
-        let wait = match self.is_alone() {
-            true => (least * (1 << self.failures.min(16))).min(WAIT_ALONE.max(least)),
-            false => WAIT,
+        let wait = if self.is_alone() {
+            (least * (1 << self.failures.min(16))).min(WAIT_ALONE.max(least))
+        } else {
+            WAIT
         };
         let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
         if is_low && lasted >= least {

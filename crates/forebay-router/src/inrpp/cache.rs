@@ -176,9 +176,10 @@ impl<T> Cache<T> {
         }
         let hint = self.hints.get(flow);
         let queue = hint.and_then(|slot| self.slots.get(slot as usize)?.as_ref());
-        match queue.is_some_and(|queue| queue.key == flow) {
-            true => hint,
-            false => self.index.get(&flow).copied(),
+        if queue.is_some_and(|queue| queue.key == flow) {
+            hint
+        } else {
+            self.index.get(&flow).copied()
         }
     }
     /// Flows with INRPP data here.

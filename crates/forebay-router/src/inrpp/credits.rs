@@ -278,18 +278,24 @@ impl Credits {
         if now < self.due {
             return Vec::new();
         }
-        let late = |(&nonce, hold): (&Nonce, &Hold)| match now >= self.patience.forgets_at(hold) {
-            true => Some(Late::Forget(nonce)),
-            false => (now >= self.patience.starves_at(hold) && waits(nonce))
-                .then_some(Late::LetGo(nonce)),
+        let late = |(&nonce, hold): (&Nonce, &Hold)| {
+            if now >= self.patience.forgets_at(hold) {
+                Some(Late::Forget(nonce))
+            } else {
+                (now >= self.patience.starves_at(hold) && waits(nonce))
+                    .then_some(Late::LetGo(nonce))
+            }
         };
         self.nonces.iter().filter_map(late).collect()
     }
     /// What was late has been seen to.
     pub fn rearm(&mut self, waits: impl Fn(Nonce) -> bool) {
-        let at = |(&nonce, hold): (&Nonce, &Hold)| match waits(nonce) {
-            true => self.patience.forgets_at(hold).min(self.patience.starves_at(hold)),
-            false => self.patience.forgets_at(hold),
+        let at = |(&nonce, hold): (&Nonce, &Hold)| {
+            if waits(nonce) {
+                self.patience.forgets_at(hold).min(self.patience.starves_at(hold))
+            } else {
+                self.patience.forgets_at(hold)
+            }
         };
         self.due = self.nonces.iter().map(at).min().unwrap_or(Time::MAX);
     }

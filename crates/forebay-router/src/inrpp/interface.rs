@@ -210,23 +210,20 @@ impl<T> Interface<T> {
             Class::Plain => self.plain_room(flow, plain_limit_bytes),
             Class::Pooled | Class::Tagged => self.limits.total_bytes,
         };
-        match self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
-            true => {
-                let head = self.cache.head();
-                let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
-                let first = self.cache.push(flow, packet, ahead);
-                if first {
-                    self.reconsider(flow);
-                }
-                // Eligibility has not changed where the turn and its first packet are the same.
-                if first || head != self.cache.head() || !kept.pushed_out.is_empty() {
-                    self.cache.settle(&mut self.credits);
-                }
+        if self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
+            let head = self.cache.head();
+            let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
+            let first = self.cache.push(flow, packet, ahead);
+            if first {
+                self.reconsider(flow);
             }
-            false => {
-                kept.refused = Some(packet.what);
+            // Who may send has not changed where the turn and its first packet are the same.
+            if first || head != self.cache.head() || !kept.pushed_out.is_empty() {
                 self.cache.settle(&mut self.credits);
             }
+        } else {
+            kept.refused = Some(packet.what);
+            self.cache.settle(&mut self.credits);
         }
         self.move_on(now, rng);
         kept
@@ -382,13 +379,12 @@ impl<T> Interface<T> {
             // this interface.
             (State::Disable, Ask::Nothing, nonce) => {
                 let first = self.asked.remove(&flow).is_some();
-                match first || nonce.is_none() || nonce == self.nonce {
-                    true => {
-                        let (ask, allowance) =
-                            (Ask::Cancel, self.room_for(self.cache.flow_bytes(flow)).max(1));
-                        BackPressure { ask, allowance, nonce: self.nonce, ..option }
-                    }
-                    false => option,
+                if first || nonce.is_none() || nonce == self.nonce {
+                    let (ask, allowance) =
+                        (Ask::Cancel, self.room_for(self.cache.flow_bytes(flow)).max(1));
+                    BackPressure { ask, allowance, nonce: self.nonce, ..option }
+                } else {
+                    option
                 }
             }
             _ => option,

@@ -130,9 +130,10 @@ impl Model {
             self.packets.iter().map(|p| p.flow).chain([packet.flow]).collect();
         let (all, plain_flows) =
             (flows.len() as u64, flows.iter().filter(|flow| is_plain(flow)).count() as u64);
-        let room = match plain {
-            true => (PLAIN_ROOM * plain_flows / all).max(2 * 1500 * plain_flows),
-            false => self.limits.total_bytes,
+        let room = if plain {
+            (PLAIN_ROOM * plain_flows / all).max(2 * 1500 * plain_flows)
+        } else {
+            self.limits.total_bytes
         };
         let full = |m: &Model| m.sum(|p| is_plain(&p.flow) == plain) + packet.bytes > room;
         let own = self.sum(|p| p.flow == packet.flow) + packet.bytes;
@@ -149,12 +150,11 @@ impl Model {
             assert_eq!((self.packets[last].id, bytes / 1500), (id, longest(self) / 1500));
             self.packets.remove(last);
         }
-        match gone.last() == Some(&packet.id) {
-            true => assert!(full(self) && longest(self) / 1500 <= own / 1500, "there was room"),
-            false => {
-                assert!(!full(self), "there is no room");
-                self.packets.push(packet);
-            }
+        if gone.last() == Some(&packet.id) {
+            assert!(full(self) && longest(self) / 1500 <= own / 1500, "there was room")
+        } else {
+            assert!(!full(self), "there is no room");
+            self.packets.push(packet);
         }
         self.move_on(now);
     }
@@ -540,9 +540,10 @@ fn flows_share_the_link_and_its_detours_within_the_bound_of_deficit_round_robin(
         }
         let mut sent = [0u64; 4];
         while machine.flows().count() == 4 {
-            let (_, cached) = match rng.chance(0.4) {
-                true => machine.pull_for_detour(Time::ZERO, 1500, &mut rng).unwrap(),
-                false => machine.pull(Time::ZERO, &mut rng).unwrap(),
+            let (_, cached) = if rng.chance(0.4) {
+                machine.pull_for_detour(Time::ZERO, 1500, &mut rng).unwrap()
+            } else {
+                machine.pull(Time::ZERO, &mut rng).unwrap()
             };
             sent[cached.what as usize] += cached.wire_len as u64;
             let ahead = sent.iter().max().unwrap() - sent.iter().min().unwrap();

@@ -18,7 +18,13 @@ pub(crate) fn plain(root: &Json, schema: &Json) -> Json {
     }
     let mut plain = match others.len() {
         1 => others.remove(0),
-        _ => json!({ "anyOf": others }),
+        _ => {
+            let of_table = |form: &Json| match form.get("properties") {
+                Some(_) => plain(root, form),
+                None => form.clone(),
+            };
+            json!({ "anyOf": others.iter().map(of_table).collect::<Vec<_>>() })
+        }
     };
     let Some(words) = plain.as_object_mut() else { return plain };
     if let Some(Json::Object(properties)) = words.get_mut("properties") {
