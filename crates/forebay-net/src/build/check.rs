@@ -127,3 +127,76 @@ pub(super) fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
     }
     Ok(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::build::Network;
+    use crate::spec::{
+        EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NodeSpec, QueueSpec, SchemeSpec,
+    };
+    use alloc::vec::Vec;
+    use forebay_base::{LinkId, Rate, Span, Time};
+    use forebay_queue::Limit;
+
+    fn link(from: u32, to: u32) -> LinkSpec {
+        LinkSpec {
+            from: NodeId(from),
+            to: NodeId(to),
+            channel: ChannelSpec::Constant(Rate::mbps(1)),
+            delay: Span::ZERO,
+            jitter: Span::ZERO,
+            reorder: false,
+            loss: 0.0,
+            loss_model: None,
+            middlebox: None,
+            mtu_bytes: 1500,
+            overhead_bytes: 0,
+            queue: QueueSpec::DropTail(Limit::Packets(9)),
+            scheme: SchemeSpec::None,
+        }
+    }
+    fn flow(dst: u32, paths: Vec<(PortId, PortId)>) -> FlowSpec {
+        let (src, dst) = (NodeId(0), NodeId(dst));
+        FlowSpec { src, dst, start: Time::ZERO, bytes: Some(1), life: None, transport: 0, paths }
+    }
+    /// Two hosts and a router between them, changed by `change`: what is wrong with that.
+    fn fault(change: impl FnOnce(&mut NetSpec)) -> Option<(&'static str, usize, &'static str)> {
+        let node = |kind| NodeSpec { name: Default::default(), kind };
+        let router = NodeKind::Router(ForwardingSpec::PlainIp);
+        let mut spec = NetSpec {
+            nodes: [NodeKind::Host, NodeKind::Host, router].map(node).into(),
+            links: [link(0, 2), link(2, 0), link(1, 2), link(2, 1)].into(),
+            ..NetSpec::default()
+        };
+        change(&mut spec);
+        match Network::build(&spec, 1, false).err() {
+            Some(SpecError::Unsound { part, index, why }) => Some((part, index, why)),
+            None => None,
+            Some(other) => panic!("{other:?}"),
+        }
+    }
+    fn event(spec: &mut NetSpec, event: NetEvent) {
+        spec.events.push(EventSpec { at: Time::ZERO, event });
+    }
+
+    #[test]
+    fn what_names_something_that_is_not_there_is_an_error() {
+        assert_eq!(fault(|_| ()), None);
+        let place = |change: fn(&mut NetSpec)| fault(change).map(|(part, index, _)| (part, index));
+        assert_eq!(place(|spec| drop(spec.links.pop())), Some(("link", 2)));
+        assert_eq!(place(|spec| spec.links[3].to = NodeId(9)), Some(("link", 2)));
+        assert_eq!(place(|spec| spec.links[1].from = NodeId(0)), Some(("link", 0)));
+        assert_eq!(place(|spec| spec.links.swap(1, 3)), Some(("link", 0)));
+        assert_eq!(place(|spec| spec.flows.push(flow(9, Vec::new()))), Some(("flow", 0)));
+        assert_eq!(place(|spec| spec.flows.push(flow(1, Vec::new()))), Some(("flow", 0)));
+        let lost = NetEvent::Loss(LinkId(4), 0.5);
+        assert_eq!(fault(|spec| event(spec, lost)).map(|f| (f.0, f.1)), Some(("event", 0)));
+        let via = Some(PortId(2));
+        let route = NetEvent::Route { node: NodeId(2), dst: NodeId(0), via };
+        let why = "it names a port that is not there";
+        assert_eq!(fault(|spec| event(spec, route)), Some(("event", 0, why)));
+        let restart = NetEvent::Restart(NodeId(3));
+        assert_eq!(fault(|spec| event(spec, restart)).map(|f| (f.0, f.1)), Some(("event", 0)));
+    }
+}
