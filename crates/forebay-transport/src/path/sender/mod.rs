@@ -37,8 +37,9 @@ pub(super) struct Sender {
     next_number: u64,
     rate: RateSampler,
     controller: AnyController,
-    /// What the controller says of itself, once.
-    traits: Traits,
+    /// [`Traits::wants_packets`] and [`Traits::stamps`] of the controller.
+    wants_packets: bool,
+    stamps: bool,
     pacer: Pacer,
     /// When the pacer releases the packet that waits for it; [`Time::MAX`]: none waits.
     pace_at: Time,
@@ -84,12 +85,13 @@ impl Sender {
         fin_allowed: bool,
         shared: bool,
     ) -> Sender {
-        let traits = controller.traits();
+        let Traits { wants_packets, stamps, wants_rate, .. } = controller.traits();
         Sender {
             board: Scoreboard::default(),
             next_number: 0,
-            rate: RateSampler::new(traits.wants_rate),
-            traits,
+            rate: RateSampler::new(wants_rate),
+            wants_packets,
+            stamps,
             controller,
             pacer: Pacer::default(),
             pace_at: Time::MAX,
@@ -208,17 +210,17 @@ impl Sender {
         self.controller.next_timeout()
     }
     pub(super) fn option_bytes(&self) -> u16 {
-        self.traits.option_bytes
+        self.controller.traits().option_bytes
     }
     /// The controller asks for each packet that arrives.
     #[inline]
     pub(super) fn wants_packets(&self) -> bool {
-        self.traits.wants_packets
+        self.wants_packets
     }
     /// The controller writes on packets.
     #[inline]
     pub(super) fn stamps(&self) -> bool {
-        self.traits.stamps
+        self.stamps
     }
 
     // What the controller is told.
@@ -292,7 +294,7 @@ impl Sender {
         retransmission: bool,
         handshake: &Handshake,
     ) -> Stamp {
-        if !self.traits.stamps {
+        if !self.stamps {
             return Stamp::default();
         }
         let (src, dst) = handshake.addresses();

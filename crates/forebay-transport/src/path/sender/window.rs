@@ -420,7 +420,7 @@ impl Sender {
             let sent_below = if repeated { self.board.sent_below(s.number) } else { None };
             arrivals.show(now, s, sent_below, summary);
         }
-        if self.traits.wants_packets {
+        if self.wants_packets {
             let unambiguous = !repeated || summary.echoes(s);
             let packet = Delivered {
                 tag: s.tag,
