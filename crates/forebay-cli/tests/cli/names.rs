@@ -44,7 +44,7 @@ fn a_protocol_says_what_it_needs_in_the_network() {
         assert!(inrpp.contains(word), "no `{word}` in:\n{inrpp}");
     }
     assert!(words("rcp").contains("The scheme `rcp` at the ports of routers"));
-    assert!(!words("cubic").contains("beside its two ends"));
+    assert!(!words("cubic").contains("Network requirements"));
 }
 
 #[test]
