@@ -22,8 +22,11 @@ pub fn text(name: &str, paint: Paint) -> String {
 
 /// The metric whose row has this name.
 fn of_metric(name: &str) -> Option<&'static str> {
+    if RESULTS.iter().any(|doc| doc.label == name) {
+        return None;
+    }
     let plain = plain(name);
-    if plain == "busiest link" {
+    if plain == "utilisation, busiest link" {
         return Some("utilisation");
     }
     let mut rows = METRICS.iter().filter(|metric| metric.in_table);
@@ -32,7 +35,9 @@ fn of_metric(name: &str) -> Option<&'static str> {
 
 fn find(name: &str) -> Option<&'static ResultDoc> {
     let plain = plain(name);
-    RESULTS.iter().find(|doc| [name, plain].contains(&doc.name) || doc.label == plain)
+    RESULTS
+        .iter()
+        .find(|doc| [name, plain].contains(&doc.name) || [name, plain].contains(&doc.label))
 }
 
 /// A row without its parentheses.
