@@ -206,8 +206,8 @@ fn notes(
         if stopped > 0 {
             let (name, flows) = (&of.protocol, of.flows);
             notes.push(format!(
-                "{name}: {stopped} of {flows} flows did not start: their predecessor ended too late \
-                 for their `stop`"
+                "{name}: {stopped} of {flows} flows did not start: their predecessor ended too \
+                 late for their `stop`"
             ));
         }
         let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped);

@@ -175,9 +175,9 @@ metrics! {
         aside("", Share, "busy share of the window, each direction of links between routers")
             .by_link(OfLinks::Measured)
             .more(
-                "The row \"utilisation, busiest link (NAME)\" of the table is one of them, in one direction: \
-                 the one that is highest under any protocol. The report shows the busiest of each \
-                 protocol.",
+                "The row \"utilisation, busiest link (NAME)\" of the table is one of them, in one \
+                 direction: the one that is highest under any protocol. The report shows the \
+                 busiest of each protocol.",
             );
     run trace_utilisation: BTreeMap<String, f64>,
         aside("", Share,
