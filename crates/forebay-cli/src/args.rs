@@ -231,6 +231,8 @@ pub enum Reference {
     Keys,
     /// All metrics of results
     Metrics,
+    /// All columns and keys of results
+    Results,
 }
 
 #[derive(Debug, Args)]

@@ -5,6 +5,7 @@ use crate::expectations::{self, ExpectationResult};
 use crate::metrics::{FlowResult, clock_seconds};
 use crate::result::{Missing, RunResult, Sweep, SweepMemory};
 use forebay_base::DropReason;
+use forebay_report::schema::RESULTS_VERSION;
 use forebay_report::{Means, Paired, RunValues};
 use forebay_scenario::Scenario;
 use serde::Serialize;
@@ -12,6 +13,8 @@ use serde::Serialize;
 /// The object that `run --json` prints and `summary.json` holds.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Summary {
+    /// Version of the format of results.
+    pub results_version: u32,
     /// Version of Forebay.
     pub forebay: &'static str,
     /// Name of the scenario.
@@ -99,6 +102,7 @@ impl Summary {
         notes.extend(memory.fewer_jobs.clone());
         let expectations = expectations::check(scenario, &runs, &missing);
         Summary {
+            results_version: RESULTS_VERSION,
             forebay: env!("CARGO_PKG_VERSION"),
             scenario: name.to_string(),
             runs,

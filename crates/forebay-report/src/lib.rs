@@ -32,6 +32,7 @@ mod published;
 mod replace;
 mod results;
 mod scatter;
+pub mod schema;
 mod series;
 mod settings;
 mod tables;

@@ -47,6 +47,11 @@ macro_rules! series {
                 match self { $(Series::$variant => $unit),* }
             }
 
+            /// What it is of.
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Series::$variant => $meaning),* }
+            }
+
             /// What a report draws of it.
             pub const fn drawn(self) -> Drawn {
                 match self { $(Series::$variant => Drawn::$drawn),* }

@@ -29,6 +29,7 @@ pub fn explain(args: &ExplainArgs, out: &mut impl Write, paint: Paint) -> Result
     let text = match (&args.all, &args.name) {
         (Some(Reference::Keys), _) => reference::of_keys(),
         (Some(Reference::Metrics), _) => reference::of_metrics(),
+        (Some(Reference::Results), _) => reference::of_results(),
         (None, Some(name)) => of_name(name, paint)?,
         (None, None) => unreachable!("the command line has a name or --all"),
     };

@@ -1,10 +1,17 @@
-//! The reference pages, as Markdown: all keys of scenarios, all metrics.
+//! The reference pages, as Markdown: all keys of scenarios, all metrics, all that files of results
+//! hold.
 
 use super::key::when;
 use super::words::{TYPES, joined};
-use forebay_lab::report::{METRICS, MetricDoc, RESULTS};
+use forebay_lab::report::schema::{
+    ENTITIES, FieldDoc, JSON, PARQUET, RESULTS_VERSION, VERSION_KEY,
+};
+use forebay_lab::report::{METRICS, MetricDoc, PUBLISHED, RESULTS, Series};
 use forebay_lab::scenario::{Key, KeyTable, Keys, keys};
 use std::fmt::Write;
+
+/// Characters of a cell; what is longer stands below its table.
+const CELL_CHARS: usize = 200;
 
 /// `docs/reference/keys.md`.
 pub fn of_keys() -> String {
@@ -12,8 +19,8 @@ pub fn of_keys() -> String {
     let mut text = String::from(
         "# Scenario keys\n\n\
          Every key of a scenario file. `forebay explain KEY` shows one with an example;\n\
-         [scenarios.md](../how-to/scenarios.md) shows how they work together. `forebay explain --all\n\
-         keys` writes this page.\n\n\
+         [Write a scenario](../how-to/scenarios.md) shows how they work together. `forebay \
+         explain\n--all keys` writes this page.\n\n\
          A path leaves out the numbers of list elements: `links.rate` is the key `rate` of each\n\
          `[[links]]`. With `--set` the number stands in it, counted from 0: `--set\n\
          links.0.rate=10Mbit/s`. `NAME` stands for a name of your choice.\n\n\
@@ -58,11 +65,14 @@ fn section(keys: &Keys, number: usize, table: &KeyTable) -> String {
     }
     text.push_str("\n| Key | Type | Default | Meaning |\n|-|-|-|-|\n");
     let (required, optional): (Vec<&Key>, Vec<&Key>) = own.into_iter().partition(|k| k.required);
-    required.into_iter().chain(optional).for_each(|key| text.push_str(&row(key)));
+    let rows: Vec<[String; 2]> = required.into_iter().chain(optional).map(row).collect();
+    rows.iter().for_each(|[row, _]| text.push_str(row));
+    rows.iter().for_each(|[_, below]| text.push_str(below));
     text
 }
 
-fn row(key: &Key) -> String {
+/// A row, and what stands below the table.
+fn row(key: &Key) -> [String; 2] {
     let types: Vec<String> = key.types.iter().map(|form| quoted(form)).collect();
     let default = match (&key.default, key.required) {
         (Some(default), _) => default_cell(default),
@@ -74,8 +84,36 @@ fn row(key: &Key) -> String {
         "" => String::new(),
         unit => format!(", {unit}"),
     };
-    let meaning = cell(&format!("{}{range}", key.meaning));
-    format!("| `{}` | {}{unit} | {default} | {meaning} |\n", key.name, cell(&joined(&types)))
+    let types = joined(&types);
+    let (types, listed) = match types.chars().count() > CELL_CHARS {
+        true => ("a name, see below".to_string(), format!("{types}. ")),
+        false => (types, String::new()),
+    };
+    let (meaning, rest) = divided(&key.meaning, CELL_CHARS - range.chars().count());
+    let meaning = cell(&format!("{meaning}{range}"));
+    let row = format!("| `{}` | {}{unit} | {default} | {meaning} |\n", key.name, cell(&types));
+    [row, below(key.name, &format!("{listed}{rest}"))]
+}
+
+/// The sentences of a text that fit into a cell of `chars`, and the others.
+fn divided(text: &str, chars: usize) -> (&str, &str) {
+    if text.chars().count() <= chars {
+        return (text, "");
+    }
+    let ends = text.match_indices(". ").map(|(at, _)| at + 1);
+    let end = ends.take_while(|&end| text[..end].chars().count() <= chars).last();
+    match end {
+        Some(end) => (&text[..end], text[end..].trim()),
+        None => ("See below.", text),
+    }
+}
+
+/// A paragraph below a table; empty if there is nothing to say.
+fn below(name: &str, text: &str) -> String {
+    match text.trim() {
+        "" => String::new(),
+        text => format!("\n{}\n", lines(&format!("**`{name}`**: {text}"))),
+    }
 }
 
 /// A default that is TOML as code, one in words as it is.
@@ -130,18 +168,68 @@ pub fn of_metrics() -> String {
          | Metric | Row in tables | Unit | Meaning |\n|-|-|-|-|\n",
     );
     METRICS.iter().for_each(|metric| text.push_str(&metric_row(metric)));
+    METRICS.iter().for_each(|metric| text.push_str(&below(metric.name, metric.more)));
     text.push_str("\n## Other results\n\n| Name | Place in JSON | Meaning |\n|-|-|-|\n");
     for result in RESULTS {
-        let (place, meaning) = (cell(result.place), cell(&capital(result.meaning)));
+        let (meaning, _) = divided(result.meaning, CELL_CHARS);
+        let (place, meaning) = (cell(result.place), cell(&capital(meaning)));
         let _ = writeln!(text, "| {} | `{place}` | {meaning} |", cell(result.name));
+    }
+    for result in RESULTS {
+        text.push_str(&below(result.name, divided(result.meaning, CELL_CHARS).1));
+    }
+    text
+}
+
+/// `docs/reference/results.md`.
+pub fn of_results() -> String {
+    let mut text = format!(
+        "# Results\n\n\
+         What `forebay run --out DIR` writes, and what `--json` prints. `forebay explain --all\n\
+         results` writes this page. [Metrics](metrics.md) defines the metrics.\n\n\
+         This is version {RESULTS_VERSION} of the format: `.results_version` in JSON, \
+         `{VERSION_KEY}`\nin the metadata of Parquet files. It grows when a column or key changes \
+         its name, place or\nmeaning; new ones may come at any time. Parquet files are compressed \
+         with Snappy. The\nunit ends a name: `_s`, `_ms`, `_ns`, `_bps` (bit/s), `_bytes`.\n"
+    );
+    for file in PARQUET {
+        let _ = write!(text, "\n## {}\n\n{}\n", file.name, lines(file.meaning));
+        text.push_str(&fields("Column", file.columns));
+    }
+    text.push_str("\n### Entities\n\n| Entity | Meaning |\n|-|-|\n");
+    ENTITIES.iter().for_each(|[name, what]| {
+        let _ = writeln!(text, "| `{name}` | {what} |");
+    });
+    text.push_str("\n### Series\n\n| Metric | Unit | Meaning |\n|-|-|-|\n");
+    for series in Series::ALL {
+        let _ =
+            writeln!(text, "| `{}` | {} | {} |", series.name(), series.unit(), series.meaning());
+    }
+    let published = format!(
+        "What a controller publishes stands beside them as `{PUBLISHED}NAME`, what a port scheme \
+         or discipline publishes under its own name."
+    );
+    let _ = write!(text, "\n{}\n", lines(&published));
+    text.push_str(
+        "\n## JSON\n\n\
+         The object that `run --json` prints and `summary.json` holds. Words in capitals \
+         stand for\nnames; a key whose type begins with \"optional\" is absent where it has no value.\n",
+    );
+    text.push_str(&fields("Key", JSON));
+    text
+}
+
+fn fields(head: &str, fields: &[FieldDoc]) -> String {
+    let mut text = format!("\n| {head} | Type | Meaning |\n|-|-|-|\n");
+    for FieldDoc { name, kind, meaning } in fields {
+        let _ = writeln!(text, "| `{name}` | {kind} | {meaning} |");
     }
     text
 }
 
 fn metric_row(metric: &MetricDoc) -> String {
     let row = if metric.in_table { cell(metric.label) } else { String::new() };
-    let more = metric.more.split_whitespace().collect::<Vec<_>>().join(" ");
-    let meaning = cell(format!("{}. {more}", capital(metric.meaning)).trim_end());
+    let meaning = cell(&format!("{}.", capital(metric.meaning)));
     format!("| `{}` | {row} | {} | {meaning} |\n", metric.name, metric.unit)
 }
 

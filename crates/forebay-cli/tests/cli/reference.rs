@@ -1,6 +1,7 @@
 //! `explain KEY`, the reference pages, completions and manual pages.
 
 use crate::Desk;
+use std::collections::BTreeSet;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -71,9 +72,10 @@ fn an_unknown_key_has_the_nearest_suggested() {
 
 #[test]
 fn the_reference_pages_are_what_the_command_writes() {
-    for (what, page) in [("keys", "keys.md"), ("metrics", "metrics.md")] {
+    for what in ["keys", "metrics", "results"] {
+        let page = format!("{what}.md");
         let written = Desk::new().forebay(&["explain", "--all", what]).ok().stdout;
-        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(page);
+        let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/reference").join(&page);
         let there = fs::read_to_string(&path).expect("a page of the repository");
         let differs = there.lines().zip(written.lines()).position(|(a, b)| a != b);
         assert!(
@@ -88,7 +90,7 @@ fn the_reference_pages_are_what_the_command_writes() {
 /// Each row of a table has as many cells as its head: no text of a cell broke it.
 #[test]
 fn tables_of_reference_pages_are_whole() {
-    for what in ["keys", "metrics"] {
+    for what in ["keys", "metrics", "results"] {
         let page = Desk::new().forebay(&["explain", "--all", what]).ok().stdout;
         let mut columns = 0;
         for line in page.lines() {
@@ -100,6 +102,68 @@ fn tables_of_reference_pages_are_whole() {
             }
         }
         assert!(page.lines().filter(|line| line.starts_with("| `")).count() > 30, "{what}");
+    }
+}
+
+/// Where the values of a JSON object are: a path for each.
+fn places(path: &str, value: &serde_json::Value, found: &mut BTreeSet<String>) {
+    found.insert(path.to_string());
+    match value {
+        serde_json::Value::Object(keys) => {
+            keys.iter().for_each(|(key, value)| places(&format!("{path}.{key}"), value, found));
+        }
+        serde_json::Value::Array(values) => {
+            values.iter().for_each(|value| places(&format!("{path}[]"), value, found));
+        }
+        _ => {}
+    }
+}
+
+/// True if `place` is at the path that the page names; or below it, if the page says no more.
+fn is_at(place: &str, path: &str, rows: &[(&str, bool)]) -> bool {
+    let (deep, steps) = (place.split('.').count(), path.split('.').count());
+    let last = !rows.iter().any(|(row, _)| row.starts_with(&format!("{path}[].")));
+    let fits = |(place, path): (&str, &str)| {
+        let wild = path.chars().all(|c| c.is_ascii_uppercase());
+        wild || place == path || place.trim_end_matches("[]") == path
+    };
+    let along = place.split('.').zip(path.split('.')).all(fits);
+    along && (deep == steps || (last && deep > steps))
+}
+
+/// Keys of a flow have the columns of `flows.parquet`, and what is only a step to keys below it has
+/// no row.
+#[test]
+fn results_have_the_keys_that_the_page_lists() {
+    let page = Desk::new().forebay(&["explain", "--all", "results"]).ok().stdout;
+    let json = page.split("\n## JSON\n").nth(1).expect("a section");
+    let rows: Vec<(&str, bool)> = json
+        .lines()
+        .filter_map(|line| line.strip_prefix("| `"))
+        .map(|row| {
+            let (path, rest) = row.split_once('`').expect("a path in backquotes");
+            (path, rest.starts_with(" | optional"))
+        })
+        .collect();
+    let mut found = BTreeSet::new();
+    let limit = "links.left-right.queue.limit=6kB";
+    for args in [
+        &["run", "dumbbell", "--threads", "2", "--seeds", "2", "--json"][..],
+        &["run", "inrpp/dumbbell", "--json"],
+        &["run", "checks/full-link", "--seeds", "2", "--set", limit, "--json"],
+    ] {
+        let done = Desk::new().forebay(args);
+        let json = serde_json::from_str(&done.stdout).expect("a JSON object");
+        places("", &json, &mut found);
+    }
+    for (path, optional) in &rows {
+        let there = *optional || found.iter().any(|place| is_at(place, path, &rows));
+        assert!(there, "the page names {path}, which no result has");
+    }
+    for place in &found {
+        let step = rows.iter().any(|(path, _)| path.starts_with(place.as_str()));
+        let listed = step || rows.iter().any(|(path, _)| is_at(place, path, &rows));
+        assert!(listed, "{place} is in results, and not on the page");
     }
 }
 

@@ -35,7 +35,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(buckets: &[Bucket<'_>]) -> [(&'static str, Column); 6] {
+pub(super) fn columns(buckets: &[Bucket<'_>]) -> [(&'static str, Column); 6] {
     let milliseconds = |end: usize| {
         let of = |bucket: &Bucket<'_>| bucket.ends[end].as_nanos() as f64 / 1e6;
         Column::Reals(buckets.iter().map(of).collect())

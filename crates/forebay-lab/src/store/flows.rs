@@ -23,7 +23,7 @@ pub(super) fn write(path: PathBuf, runs: &[RunResult]) -> Result<(), StoreError>
     table.close()
 }
 
-fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 32] {
+pub(super) fn columns(flows: &[RunFlow<'_>]) -> [(&'static str, Column); 32] {
     let counts = |of: fn(&FlowResult) -> u64| Column::counts(flows.iter().map(|(_, f)| of(f)));
     let reals = |of: fn(&FlowResult) -> Option<f64>| {
         Column::SomeReals(flows.iter().map(|(_, f)| of(f)).collect())

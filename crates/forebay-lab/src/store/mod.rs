@@ -208,3 +208,26 @@ fn write_scenario(
 fn one_line(name: &str) -> String {
     name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::table::Column;
+    use super::{delays, flows, series};
+    use forebay_report::schema::PARQUET;
+
+    #[test]
+    fn the_columns_of_each_file_are_those_of_its_description() {
+        let kinds = |columns: &[(&'static str, Column)]| -> Vec<(&'static str, &'static str)> {
+            columns.iter().map(|(name, column)| (*name, column.kind())).collect()
+        };
+        let written = [
+            ("flows.parquet", kinds(&flows::columns(&[]))),
+            ("delays.parquet", kinds(&delays::columns(&[]))),
+            ("series.parquet", kinds(&series::no_rows())),
+        ];
+        let described = PARQUET.iter().map(|file| {
+            (file.name, file.columns.iter().map(|of| (of.name, of.kind)).collect::<Vec<_>>())
+        });
+        assert_eq!(described.collect::<Vec<_>>(), written);
+    }
+}

@@ -463,10 +463,14 @@ fn columns(
     ]
 }
 
+/// The columns of an empty table.
+pub(super) fn no_rows() -> [(&'static str, Column); 7] {
+    columns(&ByteArray::from(""), 0, Rows::default(), &Names::new())
+}
+
 /// Put the series of several runs into one file, in the order given.
 pub(super) fn join(path: PathBuf, parts: &[PathBuf]) -> Result<(), StoreError> {
-    let like = columns(&ByteArray::from(""), 0, Rows::default(), &Names::new());
-    let mut table = TableFile::create(path, &like)?;
+    let mut table = TableFile::create(path, &no_rows())?;
     parts.iter().try_for_each(|part| table.splice(part))?;
     table.close()
 }

@@ -1,6 +1,7 @@
 //! Parquet files, column by column: Snappy, dictionaries for what repeats.
 
 use crate::error::StoreError;
+use forebay_report::schema::{RESULTS_VERSION, VERSION_KEY};
 use parquet::basic::Compression;
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
@@ -27,6 +28,17 @@ impl Column {
     }
     pub fn counts(values: impl Iterator<Item = u64>) -> Column {
         Column::Integers(values.map(count).collect())
+    }
+    /// Its type, in words.
+    #[cfg(test)]
+    pub fn kind(&self) -> &'static str {
+        match self {
+            Column::Text(_) => "string",
+            Column::Integers(_) => "int64",
+            Column::SomeIntegers(_) => "int64 or null",
+            Column::Reals(_) => "double",
+            Column::SomeReals(_) => "double or null",
+        }
     }
     /// As a field of a message type, called `name`.
     fn field(&self, name: &str) -> String {
@@ -60,9 +72,10 @@ impl TableFile {
         let schema = schema.expect("names of columns are plain words");
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         let version = KeyValue::new("forebay".to_string(), env!("CARGO_PKG_VERSION").to_string());
+        let format = KeyValue::new(VERSION_KEY.to_string(), RESULTS_VERSION.to_string());
         let properties = WriterProperties::builder()
             .set_compression(Compression::SNAPPY)
-            .set_key_value_metadata(Some(vec![version]))
+            .set_key_value_metadata(Some(vec![version, format]))
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
         let writer = writer.map_err(StoreError::parquet(&path))?;

@@ -1,0 +1,323 @@
+//! What files of results hold: columns of the Parquet files and keys of the JSON object, with the
+//! version of this format. `forebay explain --all results` prints it; tests compare it with what is
+//! written.
+
+/// The version of the format: it grows when a column or a key changes its name, its place or its
+/// meaning, not when one is added.
+pub const RESULTS_VERSION: u32 = 1;
+
+/// The key in the metadata of Parquet files that has [`RESULTS_VERSION`].
+pub const VERSION_KEY: &str = "forebay.results_version";
+
+/// A column, or a key in JSON.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FieldDoc {
+    /// Its name; in JSON its path, in which words in capitals stand for names of the scenario, of
+    /// metrics or of reasons.
+    pub name: &'static str,
+    /// Its type; of a key that may be absent with "optional" before it.
+    pub kind: &'static str,
+    /// What it is, with unit and range.
+    pub meaning: &'static str,
+}
+
+/// A file of results.
+#[derive(Clone, Copy, Debug)]
+pub struct FileDoc {
+    /// Its name in the folder.
+    pub name: &'static str,
+    /// What a row of it is.
+    pub meaning: &'static str,
+    /// Its columns, in their order.
+    pub columns: &'static [FieldDoc],
+}
+
+const fn field(name: &'static str, kind: &'static str, meaning: &'static str) -> FieldDoc {
+    FieldDoc { name, kind, meaning }
+}
+
+const RUN_PROTOCOL: FieldDoc =
+    field("run_protocol", "string", "Protocol of the run: flows that name none have it.");
+const SEED: FieldDoc = field("seed", "int64", "Seed of the run; the bits of an unsigned number.");
+
+/// The Parquet files.
+pub const PARQUET: &[FileDoc] = &[
+    FileDoc { name: "flows.parquet", meaning: "One row per flow of each run.", columns: FLOWS },
+    FileDoc {
+        name: "delays.parquet",
+        meaning: "The distribution of one-way delays: one row per bucket (2 to 3 % wide) of each \
+                  class of each run. The packets are those of the metrics `one_way_delay_*`.",
+        columns: DELAYS,
+    },
+    FileDoc {
+        name: "series.parquet",
+        meaning: "Time series in long form, sampled every `sample_s`: one row per value, ordered \
+                  by run, then by time.",
+        columns: SERIES,
+    },
+];
+
+const DELAYS: &[FieldDoc] = &[
+    RUN_PROTOCOL,
+    SEED,
+    field("class", "string", "Class of the flows."),
+    field("from_ms", "double", "Shortest delay of the bucket, in ms."),
+    field("to_ms", "double", "Longest delay of the bucket, in ms."),
+    field("packets", "int64", "Data packets with a delay in the bucket."),
+];
+
+const SERIES: &[FieldDoc] = &[
+    RUN_PROTOCOL,
+    SEED,
+    field("t_ns", "int64", "Simulated time in ns."),
+    field("entity", "string", "What the value belongs to: see below."),
+    field("metric", "string", "Name of the series: see below."),
+    field("value", "double", "The value."),
+    field("unit", "string", "Its unit; empty for a plain number."),
+];
+
+const FLOWS: &[FieldDoc] = &[
+    RUN_PROTOCOL,
+    SEED,
+    field("id", "int64", "Number of the flow, from 1."),
+    field("src", "string", "Host that sends."),
+    field("dst", "string", "Host that receives."),
+    field("protocol", "string", "Protocol of the flow."),
+    field("class", "string", "Class of the flow; by default its protocol."),
+    field(
+        "start_s",
+        "double or null",
+        "When its SYN was due; null if it depends on a flow and has not started.",
+    ),
+    field("bytes", "int64 or null", "Bytes to send; null if unbounded."),
+    field("received_bytes", "int64", "In-order bytes at the receiver at the end of the run."),
+    field("fct_s", "double or null", "Flow completion time; null if it did not complete."),
+    field(
+        "handshake_s",
+        "double or null",
+        "From its SYN to the end of the handshake at the sender.",
+    ),
+    field(
+        "goodput_bps",
+        "double or null",
+        "In-order bits per second in the flow's part of the measurement window.",
+    ),
+    field("rtt_mean_ms", "double or null", "Mean RTT that the sender measured."),
+    field("rtt_p95_ms", "double or null", "95th percentile of the RTT, within 3 %."),
+    field(
+        "one_way_delay_mean_ms",
+        "double or null",
+        "Mean one-way delay of its data packets; this and its percentiles are null in runs of more than 50 flows.",
+    ),
+    field("one_way_delay_p50_ms", "double or null", "Median one-way delay, within 3 %."),
+    field(
+        "one_way_delay_p95_ms",
+        "double or null",
+        "95th percentile of the one-way delay, within 3 %.",
+    ),
+    field(
+        "one_way_delay_p99_ms",
+        "double or null",
+        "99th percentile of the one-way delay, within 3 %.",
+    ),
+    field(
+        "throughput_mean_bps",
+        "double or null",
+        "Mean over bins of 1 s of payload that arrived.",
+    ),
+    field("throughput_p5_bps", "double or null", "5th percentile over these bins."),
+    field("throughput_p50_bps", "double or null", "Median over these bins."),
+    field("throughput_p95_bps", "double or null", "95th percentile over these bins."),
+    field("data_packets", "int64", "Packets with payload sent, retransmissions included."),
+    field("retransmits", "int64", "Retransmitted packets with payload."),
+    field("lost_packets", "int64", "Packets that the sender declared lost."),
+    field("timeouts", "int64", "Retransmission timeouts."),
+    field("ce_received", "int64", "Packets that reached the receiver with CE."),
+    field("ecn_responses", "int64", "Window reductions in response to ECE."),
+    field(
+        "held_by_receive_window",
+        "double or null",
+        "Share of the flow's life in which the receive window alone held back data, 0 to 1.",
+    ),
+    field("held_by_send_buffer", "double or null", "The same for the send buffer."),
+    field(
+        "end",
+        "string",
+        "\"finished\", \"reset\", \"timed_out\", \"running\", \"unopened\" or \"skipped\".",
+    ),
+];
+
+/// Entities of `series.parquet`.
+pub const ENTITIES: &[[&str; 2]] = &[
+    ["flow/N", "Flow N, from 1, and its first path, from the sender's first packet to its end."],
+    ["flow/N/P", "Path P of flow N, from 2."],
+    ["class/NAME", "The flows of a class, at samples before which data packets arrived."],
+    ["port/A-B", "The port that feeds the link from A to B, once something has waited there."],
+    ["port/A-B/flow/N", "Flow N at a port of an INRPP router, in runs of at most 50 flows."],
+];
+
+/// The object that `run --json` prints and `summary.json` holds. Metrics have pages of their own,
+/// and the keys of `per_flow` are the columns of `flows.parquet`.
+pub const JSON: &[FieldDoc] = &[
+    field(".results_version", "integer", "Version of this format."),
+    field(".forebay", "string", "Version of Forebay."),
+    field(".scenario", "string", "Name of the scenario, as given."),
+    field(".runs", "list", "Completed runs, by protocol, then by seed."),
+    field(".runs[].protocol", "string", "Protocol of flows that name none."),
+    field(
+        ".runs[].label",
+        "string",
+        "Its name in tables and plots, with parameters that differ from its paper.",
+    ),
+    field(".runs[].seed", "integer", "Seed."),
+    field(".runs[].trace_hash", "string", "16 hexadecimal digits."),
+    field(".runs[].events", "integer", "Events handled."),
+    field(".runs[].packet_hops", "integer", "Packets serialised, counted on each link."),
+    field(".runs[].wall_s", "number", "Wall-clock time of the event loop, in s."),
+    field(".runs[].cpu_s", "number", "CPU time of the event loop in all threads, in s."),
+    field(".runs[].threads", "integer", "Threads used."),
+    field(".runs[].fewer_threads", "optional string", "Why there are fewer than requested."),
+    field(".runs[].windows", "optional integer", "Sync windows of a run in several threads."),
+    field(
+        ".runs[].work_cpu_s",
+        "optional number",
+        "CPU time spent on events in all threads, in s.",
+    ),
+    field(
+        ".runs[].critical_path_s",
+        "optional number",
+        "Sum over windows of the most loaded thread's work, in s.",
+    ),
+    field(".runs[].sync_share", "optional number", "Share of CPU time not spent on events."),
+    field(
+        ".runs[].memory.need_mib",
+        "number",
+        "Estimated memory of the run, the program included.",
+    ),
+    field(".runs[].memory.mostly", "string", "What takes most of it."),
+    field(".runs[].ended_s", "number", "Simulated time at the end, in s."),
+    field(".runs[].flows", "integer", "Number of flows."),
+    field(".runs[].completed", "integer", "Flows that completed."),
+    field(
+        ".runs[].drops.REASON",
+        "integer",
+        "Packets dropped for a reason; `full` is always present.",
+    ),
+    field(
+        ".runs[].metrics.METRIC",
+        "number, null or object",
+        "See [metrics](metrics.md); metrics by link or class are objects.",
+    ),
+    field(
+        ".runs[].per_flow",
+        "list",
+        "One object per flow, with the columns of `flows.parquet` from `id` on.",
+    ),
+    field(".runs[].interfaces", "optional list", "Ports of INRPP routers that left the state P."),
+    field(".runs[].interfaces[].port", "string", "Directed link."),
+    field(
+        ".runs[].interfaces[].first_entered_s.STATE",
+        "number",
+        "When it first entered a state, in s.",
+    ),
+    field(".runs[].interfaces[].entries.STATE", "integer", "How often it entered a state."),
+    field(".runs[].interfaces[].highest_cache_bytes", "integer", "Maximum bytes in its cache."),
+    field(
+        ".runs[].interfaces[].cache_limits_bytes",
+        "list of 3",
+        "Low mark, high mark and size of its cache.",
+    ),
+    field(".runs[].interfaces[].cache_drops", "integer", "Packets that its cache had no room for."),
+    field(".runs[].interfaces[].offered_bytes", "integer", "Wire bytes offered to it."),
+    field(".runs[].interfaces[].detoured_bytes", "integer", "Of those, bytes sent on detours."),
+    field(".runs[].reference.afct_s", "number or null", "AFCT in the fluid reference."),
+    field(".runs[].reference.kind", "string", "\"exact\", \"approx\" or \"none\"."),
+    field(".runs[].reference.why", "string", "Why it is not exact; else empty."),
+    field(".runs[].reference.mode", "string", "\"single-path\", \"pooled\" or \"mixed\"."),
+    field(
+        ".runs[].reference.afct_ratio",
+        "number or null",
+        "AFCT of the run divided by that of the reference.",
+    ),
+    field(".runs[].reference.completed", "integer", "Flows that complete in the reference."),
+    field(".runs[].reference.jain_goodput", "number or null", "Its Jain's index."),
+    field(".runs[].reference.goodput_bps", "number or null", "Its goodput."),
+    field(".runs[].reference.cpu_s", "number", "CPU time that it took, in s."),
+    field(
+        ".runs[].reference.per_flow_fct_s",
+        "list",
+        "Completion time per flow; null if it does not complete.",
+    ),
+    field(".runs[].notes", "optional list of strings", "Notes about the run."),
+    field(".aggregate", "list", "One object per protocol."),
+    field(".aggregate[].protocol", "string", "Protocol."),
+    field(".aggregate[].label", "string", "As in runs."),
+    field(".aggregate[].seeds", "list of integers", "Seeds that finished."),
+    field(".aggregate[].flows", "integer", "Flows in all these runs."),
+    field(".aggregate[].completed", "integer", "Completed flows in all these runs."),
+    field(".aggregate[].skipped", "optional integer", "Flows that never started."),
+    field(
+        ".aggregate[].drops.REASON",
+        "object",
+        "An estimate: `mean`, `ci95` (two numbers or null), `n` (seeds with a value).",
+    ),
+    field(
+        ".aggregate[].metrics.METRIC",
+        "object",
+        "An estimate for each metric that is one number.",
+    ),
+    field(".aggregate[].utilisation.LINK", "object", "An estimate for each directed link."),
+    field(
+        ".aggregate[].trace_utilisation.LINK",
+        "optional object",
+        "The same for links with a trace.",
+    ),
+    field(".aggregate[].ce_marks_by_link.LINK", "optional object", "The same for CE marks."),
+    field(".aggregate[].by_class.CLASS", "optional object", "Estimates of the metrics of a class."),
+    field(".aggregate[].reference", "object", "Estimates of `afct_s`, `afct_ratio` and more."),
+    field(".paired", "list", "Differences from the baseline, seed by seed; empty with one seed."),
+    field(".paired[].protocol", "string", "Protocol."),
+    field(".paired[].baseline", "string", "Protocol that is subtracted."),
+    field(".paired[].seeds", "list of integers", "Seeds with both runs."),
+    field(
+        ".paired[].GROUP",
+        "object",
+        "`drops`, `metrics`, `utilisation`, `by_class` and `reference` as in `aggregate`: estimates of the differences.",
+    ),
+    field(".expectations", "list", "One object per expectation and protocol."),
+    field(".expectations[].expect", "integer", "Number of the expectation, from 0."),
+    field(".expectations[].name", "optional string", "Its name."),
+    field(".expectations[].protocol", "string", "Protocol."),
+    field(".expectations[].metric", "string", "Metric."),
+    field(".expectations[].class", "optional string", "Class of flows."),
+    field(".expectations[].link", "optional string", "Directed link."),
+    field(".expectations[].op", "string", "Comparison."),
+    field(
+        ".expectations[].expected",
+        "list",
+        "One number in the unit of the metric; two for \"within\".",
+    ),
+    field(".expectations[].over", "string or object", "How seeds combine."),
+    field(".expectations[].seeds", "list of integers", "Seeds that finished."),
+    field(".expectations[].value", "number or null", "The value compared."),
+    field(
+        ".expectations[].seed",
+        "optional integer",
+        "The seed that has it, for \"min\" and \"max\".",
+    ),
+    field(".expectations[].failing_seeds", "optional list", "Seeds that fail by themselves."),
+    field(".expectations[].status", "string", "\"holds\", \"fails\" or \"unchecked\"."),
+    field(
+        ".expectations[].why",
+        "optional string",
+        "Why there is no value, or why it was not checked.",
+    ),
+    field(".memory.jobs", "integer", "Runs that went in parallel."),
+    field(".memory.fewer_jobs", "optional string", "Why there were fewer than requested."),
+    field(".memory.need_mib", "number", "Estimate for the largest run."),
+    field(".memory.available_mib", "number or null", "Available before the first run."),
+    field(".memory.peak_mib", "number or null", "Peak of the process, measured."),
+    field(".memory.peak_by_jobs_mib", "number or null", "That peak divided by `jobs`."),
+    field(".missing", "list", "Runs without a result: `protocol`, `seed`, `why`."),
+    field(".notes", "list of strings", "Notes about all runs."),
+];
