@@ -107,7 +107,8 @@ const FLOWS: &[FieldDoc] = &[
     field(
         "one_way_delay_mean_ms",
         "double or null",
-        "Mean one-way delay of its data packets; this and its percentiles are null in runs of more than 50 flows.",
+        "Mean one-way delay of its data packets; this and its percentiles are null in runs of more \
+         than 50 flows.",
     ),
     field("one_way_delay_p50_ms", "double or null", "Median one-way delay, within 3 %."),
     field(
@@ -282,7 +283,8 @@ pub const JSON: &[FieldDoc] = &[
     field(
         ".paired[].GROUP",
         "object",
-        "`drops`, `metrics`, `utilisation`, `by_class` and `reference` as in `aggregate`: estimates of the differences.",
+        "`drops`, `metrics`, `utilisation`, `by_class` and `reference` as in `aggregate`: \
+         estimates of the differences.",
     ),
     field(".expectations", "list", "One object per expectation and protocol."),
     field(".expectations[].expect", "integer", "Number of the expectation, from 0."),
