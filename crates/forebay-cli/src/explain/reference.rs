@@ -92,7 +92,7 @@ fn row(key: &Key) -> [String; 2] {
     let (meaning, rest) = divided(&key.meaning, CELL_CHARS - range.chars().count());
     let meaning = cell(&format!("{meaning}{range}"));
     let row = format!("| `{}` | {}{unit} | {default} | {meaning} |\n", key.name, cell(&types));
-    [row, below(key.name, &format!("{listed}{rest}"))]
+    [row, below(&key.name, &format!("{listed}{rest}"))]
 }
 
 /// The sentences of a text that fit into a cell of `chars`, and the others.
