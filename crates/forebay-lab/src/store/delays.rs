@@ -12,7 +12,7 @@ use forebay_base::Span;
 use std::path::PathBuf;
 
 /// A bucket, and whose it is.
-struct Bucket<'a> {
+pub(super) struct Bucket<'a> {
     run: &'a RunResult,
     class: &'a str,
     ends: [Span; 2],
