@@ -141,30 +141,29 @@ algorithms! { $
     NewReno newreno: "newreno", "NewReno", "RFC 5681, RFC 6582",
         "Additive increase of one segment per round trip, halving on loss.";
     Cubic cubic: "cubic", "CUBIC", "RFC 9438",
-        "Window as a cubic of the time since the last loss; HyStart++ slow start.";
+        "Grows the window as a cubic function of time since the last congestion event; HyStart++ \
+         slow start.";
     Inrpp inrpp with InrppReceiver: "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
-        "Sends at line rate into the caches of routers, or a packet for each ACK where they ask \
-         for it.";
+        "Sends at line rate into the caches of routers, or one packet per ACK under back-pressure.";
     Rcp rcp with RcpEcho: "rcp", "RCP", "doi:10.1007/11499169_22",
         "Sends at the rate that routers write into its packets: processor sharing.";
     Bbr bbr: "bbr", "BBR v3", "draft-ietf-ccwg-bbr, doi:10.1145/3012426.3022184",
         "Sends at the rate at which the path delivers, with little more than a BDP in flight.";
     Bbr1 bbr1: "bbr1", "BBR v1", "Linux 4.9 tcp_bbr.c, doi:10.1145/3012426.3022184",
-        "The BBR of 2016: gains 1.25 and 0.75 in turn, two BDP in flight, deaf to losses.";
+        "The BBR of 2016: gains 1.25 and 0.75 in turn, two BDP in flight, loss-agnostic.";
     Vegas vegas: "vegas", "Vegas", "doi:10.1109/49.464716",
         "Keeps a few segments of its own in queues, which it counts from the RTT.";
     Copa copa: "copa", "Copa", "doi:10.5555/3307441.3307470",
-        "Steers its rate towards the inverse of the queueing delay; competes where others fill the \
-         queue.";
+        "Steers its rate towards the inverse of the queueing delay; competitive mode against \
+         buffer-filling flows.";
     Pcc pcc: "pcc", "PCC Allegro", "doi:10.48550/arXiv.1409.7092",
-        "Tries rates, sees what they bring, and moves to where throughput with little loss is \
-         higher.";
+        "Tests rates and moves toward higher utility: throughput with little loss.";
     Ledbat ledbat: "ledbat", "LEDBAT++", "draft-irtf-iccrg-ledbat-plus-plus",
         "Background traffic: keeps the queue below 60 ms and gives way to all who fill it further.";
     KickAss kickass with KickAssReceiver: "kickass", "Kick-Ass", "doi:10.1109/ICNP.2016.7784442",
-        "Sends at the rate that routers say by where they cut packets in two; TCP where none does.";
+        "Sends at the rate that routers signal by fragment length; TCP where none does.";
     Verus verus: "verus", "Verus", "doi:10.1145/2785956.2787498",
-        "Learns which delay follows from which window, and steers the delay every 5 ms.";
+        "Learns a profile of delay vs. window, and steers the delay every 5 ms.";
     Sprout sprout with SproutReceiver: "sprout", "Sprout", "doi:10.5555/2482626.2482670",
         "Sends what the receiver forecasts with 95 % certainty to leave the queue within 100 ms.";
     Dctcp dctcp: "dctcp", "DCTCP", "RFC 8257",

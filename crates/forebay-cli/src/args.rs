@@ -28,9 +28,9 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario and compare protocols on it
     Run(RunArgs),
-    /// Run an experiment of a paper or of another system, and put its published values beside ours
+    /// Run an experiment of a paper or of another system, and compare with its published values
     Reproduce(ReproduceArgs),
-    /// Make the page report.html of a folder of results again, or one page of several folders
+    /// Rebuild report.html from a results folder, or make one page of several folders
     Report(ReportArgs),
     /// List protocols, disciplines, presets, scenarios, metrics and experiments
     List(ListArgs),
@@ -79,15 +79,13 @@ pub struct RunArgs {
     /// share channels, starts and losses
     #[arg(long, value_name = "PROTOCOL")]
     pub baseline: Option<String>,
-    /// Change the scenario; may be given several times. Tables count from 0: the first of flows is
-    /// flows.0
+    /// Override a key (repeatable). Indices start at 0: the first of flows is flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
-    /// Threads inside one run, no more than there are cores: results do not depend on it
+    /// Threads per run, at most the core count; results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
-    /// Runs side by side [default: all cores]; fewer where their memory would not fit, which a note
-    /// says
+    /// Runs in parallel [default: all cores]; reduced, with a note, if memory is short
     #[arg(long, short, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
     /// Memory that all runs may take together, such as 8GiB [default: what the system has
@@ -107,17 +105,16 @@ pub struct RunArgs {
     /// JUnit XML for CI; replaces such a file of Forebay's, and nothing else
     #[arg(long, value_name = "FILE")]
     pub junit: Option<PathBuf>,
-    /// Carry every packet as bytes; the trace hash stays the same
+    /// Serialise and re-parse every packet; the trace hash stays the same
     #[arg(long)]
     pub bytes: bool,
-    /// Run everything the simple way, event by event: slower. The trace hash stays the same, and so
-    /// do all results: a check of the fast ways
+    /// Disable all fast paths: slower, with the same trace hash and results
     #[arg(long)]
     pub general: bool,
     /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
     #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
     pub events: Option<String>,
-    /// Do not work out the reference: a fluid model with max-min fair sharing
+    /// Skip the fluid reference (a model with max-min fair sharing)
     #[arg(long)]
     pub no_reference: bool,
     /// Also write packets.pcapng, for Wireshark (one per run): packets on these links, each in one
@@ -149,7 +146,7 @@ pub struct ReproduceArgs {
     /// Fewer seeds
     #[arg(long)]
     pub quick: bool,
-    /// Runs side by side [default: all cores]
+    /// Runs in parallel [default: all cores]
     #[arg(long, short, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
     /// Print one JSON object, and nothing else
@@ -315,7 +312,7 @@ pub struct ChannelSource {
     /// Length of a generated trace in seconds
     #[arg(long, value_name = "N", default_value = "300", value_parser = seconds())]
     pub seconds: u32,
-    /// The rate is so many times that of the model
+    /// Multiply the model's rate by X
     #[arg(long, value_name = "X", default_value = "1", value_parser = scale)]
     pub scale: f64,
     /// Seed of a generated trace

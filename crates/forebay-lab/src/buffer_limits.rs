@@ -106,7 +106,7 @@ impl About<'_> {
         };
         let name = self.name;
         Some(format!(
-            "{name}: {who} held back by the {what} for {share} % of the time, while the congestion \
+            "{name}: {who} limited by the {what} for {share} % of the time, while the congestion \
              window had room: {remedy}"
         ))
     }
@@ -141,11 +141,11 @@ mod tests {
             let sweep = Sweep { runs: vec![run], ..Sweep::default() };
             (held_s, Summary::new("x", &scenario, sweep).notes)
         };
-        let told = "inrpp: flow 1 was held back by the first receive window for ";
+        let told = "inrpp: flow 1 was limited by the first receive window for ";
         let remedy = ": a SYN-ACK can announce 65535 bytes at most, and no key raises that";
         let (held_s, notes) = run(&[]);
         assert!((held_s - 0.095).abs() < 0.005, "{held_s}");
-        let of_window = |note: &&String| note.contains("held back");
+        let of_window = |note: &&String| note.contains("limited by");
         let [note] = notes.iter().filter(of_window).collect::<Vec<_>>()[..] else {
             panic!("{notes:?}")
         };

@@ -213,8 +213,8 @@ fn notes(
         if stopped > 0 {
             let (name, flows) = (&of.protocol, of.flows);
             notes.push(format!(
-                "{name}: {stopped} of {flows} flows did not start: the one before them ended when \
-                 they had to `stop`"
+                "{name}: {stopped} of {flows} flows did not start: their predecessor ended too \
+                 late for their `stop`"
             ));
         }
         let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped);

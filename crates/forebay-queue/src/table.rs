@@ -113,7 +113,7 @@ disciplines! { $
     FqCodel fq_codel: "fq-codel", "FQ-CoDel", "RFC 8290",
         "A queue for each flow, served in turn, each under CoDel; new flows go first.";
     Pie pie: "pie", "PIE", "RFC 8033",
-        "Marks or drops arrivals with a probability that a controller of the delay sets.";
+        "Marks or drops arrivals with a probability set by a queueing-delay controller.";
     Cell cell: "cell", "Cell", "doi:10.1109/VETECS.2000.851593",
         "A queue for each user, served by proportional fairness or in turn.";
 }

@@ -54,9 +54,8 @@ fn curve(
         true => " Drawn from its quantiles in steps of 1/500.",
         false => "",
     };
-    let about = format!(
-        "Share of the completed flows of all seeds that took at most so long.{downsampled}"
-    );
+    let about =
+        format!("Share of the completed flows of all seeds with FCT at most x (CDF).{downsampled}");
     let (id, title) = (id.to_string(), title.to_string());
     (!lines.is_empty()).then_some(Curve { id, title, about, x, of: "flows", stepped: true, lines })
 }

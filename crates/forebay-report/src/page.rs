@@ -84,7 +84,7 @@ pub(super) fn page(
     let left_out = list(&plots.notes);
     let without = match plots.drawn {
         true => "",
-        false => "<p>No series were kept, so there are no plots over time.</p>",
+        false => "<p>No time series recorded, so there are no plots over time.</p>",
     };
     let pictures = !plots.charts.is_empty() || !plots.scatters.is_empty();
     let scripts = match plots.drawn || pictures {
@@ -131,7 +131,7 @@ fn header(results: &Results) -> String {
     );
     let again = html(&again);
     format!(
-        "{description}<p class=meta>Forebay {version}, {word} {seeds}{mean}. Again, in this \
+        "{description}<p class=meta>Forebay {version}, {word} {seeds}{mean}. Rerun in this \
          folder: <code>{again}</code></p>"
     )
 }

@@ -38,7 +38,7 @@ pub(super) const GROUPS: [(&str, &str, &str); 10] = [
          included; retransmissions count with their own time, lost packets do not. Percentiles \
          within 3 %.",
     ),
-    ("senders", "Senders", "What each sender allowed itself, and the round-trip time it saw."),
+    ("senders", "Senders", "cwnd, pacing rate and smoothed RTT per sender."),
     (
         "published",
         "What controllers publish",

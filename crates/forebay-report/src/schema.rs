@@ -236,7 +236,8 @@ pub const JSON: &[FieldDoc] = &[
     field(
         ".paired[].GROUP",
         "object",
-        "`drops`, `metrics`, `utilisation`, `by_class` and `reference` as in `aggregate`: estimates of the differences.",
+        "`drops`, `metrics`, `utilisation`, `by_class` and `reference` as in `aggregate`: \
+         estimates of the differences.",
     ),
     field(".expectations", "list", "One object per expectation and protocol."),
     field(".expectations[].expect", "integer", "Number of the expectation, from 0."),

@@ -215,7 +215,7 @@ macro_rules! routers {
 
 routers! {
     Inrpp inrpp(Settings, "inrpp/mod.rs"): "inrpp", "INRPP", "doi:10.1109/TNET.2021.3128384",
-        "Holds what a link cannot take, sends it round, and asks those upstream to slow down.";
+        "Caches excess packets, detours them, and back-pressures upstream.";
 }
 
 impl ForwardingSpec {

@@ -27,7 +27,7 @@ pub fn text(registry: &Registry, name: &str, paint: Paint) -> String {
         text.push_str(&wrap(&paragraph, 2));
     }
     if let Some(needs) = needs(registry, &entry) {
-        let _ = writeln!(text, "\n{}", paint.bold("What it needs beside its two ends"));
+        let _ = writeln!(text, "\n{}", paint.bold("Network requirements"));
         text.push_str(&wrap(&needs, 2));
     }
     let schema = forebay_lab::scenario::schema(registry);

@@ -213,7 +213,8 @@ pub fn of_results() -> String {
     text.push_str(
         "\n## JSON\n\n\
          The object that `run --json` prints and `summary.json` holds. Words in capitals \
-         stand for\nnames; a key whose type begins with \"optional\" is absent where it has no value.\n",
+         stand for\nnames; a key whose type begins with \"optional\" is absent where it has no \
+         value.\n",
     );
     text.push_str(&fields("Key", JSON));
     text

@@ -23,8 +23,11 @@ pub fn text(name: &str, paint: Paint) -> String {
 
 /// The metric whose row has this name.
 fn of_metric(name: &str) -> Option<&'static str> {
+    if RESULTS.iter().any(|doc| doc.label == name) {
+        return None;
+    }
     let plain = plain(name);
-    if plain == "busiest link" {
+    if plain == "utilisation, busiest link" {
         return Some("utilisation");
     }
     let mut rows = METRICS.iter().filter(|metric| metric.in_table);
@@ -34,8 +37,10 @@ fn of_metric(name: &str) -> Option<&'static str> {
 /// What it is, and where it is in JSON.
 fn find(name: &str) -> Option<(&'static str, String)> {
     let plain = plain(name);
-    let of_runs =
-        || RESULTS.iter().find(|doc| [name, plain].contains(&doc.name) || doc.label == plain);
+    let of_runs = || {
+        let named = |of: &str| [name, plain].contains(&of);
+        RESULTS.iter().find(|doc| named(doc.name) || named(doc.label))
+    };
     let of_flows = || FLOW_COLUMNS.iter().find(|column| column.name == plain);
     of_runs().map(|doc| (doc.meaning, doc.place.to_string())).or_else(|| {
         let place = |name| format!(".runs[].per_flow[].{name}; in flows.parquet {name}");

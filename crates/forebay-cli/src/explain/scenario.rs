@@ -76,7 +76,7 @@ fn facts(scenario: &Scenario) -> String {
             rows.push(("", format!("of {protocol}: {}", listed(&own))));
         }
     }
-    rows.extend([("Ends", end), ("Chance", chance.to_string())]);
+    rows.extend([("Ends", end), ("Random", chance.to_string())]);
     if !scenario.events.is_empty() {
         let times = || scenario.events.iter().map(|event| event.at);
         let ends = times().min().zip(times().max());

@@ -110,7 +110,7 @@ fn expectations(all: &[ExpectationResult], paint: Paint) -> String {
 
 /// A row per protocol: what its runs cost, and the hash of the first.
 fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
-    let headings = ["runs", "events", "packet-hops", "wall", "CPU/hop", "first trace hash"];
+    let headings = ["runs", "events", "packet-hops", "wall", "CPU/hop", "trace hash (first seed)"];
     let mut table = Table::new(headings.map(String::from).to_vec());
     for aggregate in aggregates {
         let mine = || runs.iter().filter(|run| run.protocol == aggregate.protocol);
@@ -136,9 +136,9 @@ fn memory(summary: &Summary) -> String {
     let dearest = runs.reduce(|a, b| if b.need_mib > a.need_mib { b } else { a });
     let Some(RunMemory { need_mib, mostly }) = dearest else { return String::new() };
     let need = mebibytes(need_mib);
-    let mut text = format!("memory: {need} a run (estimate, mostly {mostly})");
+    let mut text = format!("memory: {need} per run (estimated, mostly {mostly})");
     if let Some(peak_mib) = summary.memory.peak_mib {
-        let _ = write!(text, ", {} in all (measured)", mebibytes(peak_mib));
+        let _ = write!(text, ", {} total (measured)", mebibytes(peak_mib));
     }
     text
 }

@@ -132,6 +132,6 @@ fn a_person_is_told_the_estimate_and_the_measured_peak() {
     desk.file("small.toml", SMALL);
     let text = desk.forebay(&["run", "small.toml"]).ok().stdout;
     let line = text.lines().find(|line| line.starts_with("memory: ")).expect("a line of memory");
-    assert!(line.starts_with("memory: 8.0 MiB a run (estimate, mostly the program)"), "{line}");
-    assert_eq!(line.ends_with("MiB in all (measured)"), cfg!(target_os = "linux"), "{line}");
+    assert!(line.starts_with("memory: 8.0 MiB per run (estimated, mostly the program)"), "{line}");
+    assert_eq!(line.ends_with("MiB total (measured)"), cfg!(target_os = "linux"), "{line}");
 }

@@ -44,7 +44,7 @@ fn a_protocol_says_what_it_needs_in_the_network() {
         assert!(inrpp.contains(word), "no `{word}` in:\n{inrpp}");
     }
     assert!(words("rcp").contains("The scheme `rcp` at the ports of routers"));
-    assert!(!words("cubic").contains("beside its two ends"));
+    assert!(!words("cubic").contains("Network requirements"));
 }
 
 #[test]
@@ -97,15 +97,16 @@ fn what_tables_and_json_show_is_explained_under_its_name_there() {
     for (name, word) in [
         ("completed", "last byte"),
         ("drops", "dropped"),
-        ("drops (full)", "dropped"),
+        ("drops (queue full)", "dropped"),
+        ("drops (AQM)", "dropped"),
         ("lost_packets", "declared lost"),
         ("trace_hash", "64 bits"),
-        ("first trace hash", "64 bits"),
-        ("busiest link", "busy share"),
-        ("busiest link (0-2)", "busy share"),
+        ("trace hash (first seed)", "64 bits"),
+        ("utilisation, busiest link", "busy share"),
+        ("utilisation, busiest link (0-2)", "busy share"),
         ("Jain's index", "(Σx)²"),
         ("goodput (all flows)", "in order at all receivers"),
-        ("AFCT of the reference", "fluid model"),
+        ("AFCT (fluid reference)", "without slow start"),
         ("AFCT / reference", "fluid model"),
     ] {
         let text = Desk::new().forebay(&["explain", name]).ok().stdout;

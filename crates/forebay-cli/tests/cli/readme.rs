@@ -137,9 +137,8 @@ fn the_network_of_the_operator_runs() {
     let blocks = all_blocks("docs/start/operator.md");
     let (_, files) = &blocks[0];
     for line in files.lines() {
-        let parts: Vec<&str> = line.split_whitespace().collect();
-        let [name, head, row] = parts[..] else { panic!("{line}") };
-        desk.file(name.trim_end_matches(':'), &format!("{head}\n{row}\n"));
+        let (name, rows) = line.split_once(':').expect("a name");
+        desk.file(name, rows.split_whitespace().collect::<Vec<_>>().join("\n"));
     }
     let scenario: Vec<&str> =
         blocks.iter().filter(|(of, _)| of == "toml").map(|(_, text)| text.as_str()).collect();

@@ -218,14 +218,14 @@ fn events_are_lines_and_whoever_reads_them_may_leave() {
 fn a_flow_that_its_buffers_limit_is_named_in_a_note() {
     let desk = desk();
     let text = desk.forebay(&["run", "small.toml"]).ok().stdout;
-    assert!(!text.contains("held back"), "{text}");
+    assert!(!text.contains("limited by"), "{text}");
     for (key, what) in
         [("receive_buffer_bytes", "receive window"), ("send_buffer_bytes", "send buffer")]
     {
         let set = format!("tcp.{key}=10kB");
         let text = desk.forebay(&["run", "small.toml", "--set", &set]).ok().stdout;
         let line: String = text.split_whitespace().collect::<Vec<_>>().join(" ");
-        let told = format!("newreno: flow 1 was held back by the {what} for ");
+        let told = format!("newreno: flow 1 was limited by the {what} for ");
         assert!(line.contains(&told) && line.contains(&format!("raise tcp.{key}")), "{text}");
     }
 }

@@ -210,9 +210,11 @@ pub(super) fn judge(target: &Target, measured: &Interval) -> (Verdict, String) {
     let all_inside = inside(low) && inside(high);
     let apart = low > high_edge || high < low_edge;
     match verdict {
-        Verdict::Reproduced if !all_inside => words.push_str("; the interval reaches beyond that"),
+        Verdict::Reproduced if !all_inside => {
+            words.push_str("; the CI extends outside the tolerance")
+        }
         Verdict::Better | Verdict::Differs if !apart => {
-            words.push_str("; the interval reaches into that");
+            words.push_str("; the CI overlaps the tolerance");
         }
         _ => {}
     }
@@ -245,10 +247,10 @@ mod tests {
         assert_eq!(of(10.71, 0.0).0, Verdict::Reproduced);
         assert_eq!(of(10.72, 0.0), (Verdict::Differs, "+2.1 %, outside 2 %".into()));
         assert_eq!(of(10.28, 0.0).0, Verdict::Better);
-        assert!(of(10.7, 0.1).1.ends_with("the interval reaches beyond that"));
+        assert!(of(10.7, 0.1).1.ends_with("the CI extends outside the tolerance"));
         let (verdict, words) = of(10.8, 0.2);
         assert_eq!(verdict, Verdict::Differs);
-        assert!(words.ends_with("the interval reaches into that"), "{words}");
+        assert!(words.ends_with("the CI overlaps the tolerance"), "{words}");
     }
 
     #[test]

@@ -207,9 +207,8 @@ fn a_flow_that_its_receive_window_limits_is_told_so() {
     let share = flow.held_by_receive_window.unwrap();
     assert!(expected.contains(&share), "{share} {expected:?}");
     assert_eq!(flow.held_by_send_buffer, Some(0.0));
-    let told = |note: &&String| {
-        note.starts_with("cubic: flow 1 was held back by the receive window for 9")
-    };
+    let told =
+        |note: &&String| note.starts_with("cubic: flow 1 was limited by the receive window for 9");
     let note = notes.iter().find(told).unwrap_or_else(|| panic!("{notes:?}"));
     assert!(note.contains("raise tcp.receive_buffer_bytes"), "{note}");
     let (flow, notes) = run("tcp.send_buffer_bytes=4MiB");

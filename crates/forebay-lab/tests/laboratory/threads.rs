@@ -107,5 +107,5 @@ fn windows_that_hold_little_are_left_to_one_thread() {
     let shares = two.parallel.shares.unwrap();
     assert!(shares.windows > 1000 && two.events < 10 * shares.windows, "{shares:?}");
     let why = two.parallel.fewer_threads.unwrap();
-    assert!(two.parallel.threads == 2 && why.contains("too little to do"), "{why}");
+    assert!(two.parallel.threads == 2 && why.contains("too few events"), "{why}");
 }

@@ -31,11 +31,11 @@ pub const RESULTS: &[ResultDoc] = &[
         place: ".runs[].drops and .aggregate[].drops, by reason",
         meaning: "Packets that the network dropped in the whole run, acknowledgments as well, by \
                   reason. The table has a row for each reason that any run had, such as \"drops \
-                  (full)\": the queue was full.",
+                  (queue full)\"; \"drops (AQM)\" are those of a discipline (`early`).",
     },
     ResultDoc {
         name: "trace_hash",
-        label: "first trace hash",
+        label: "trace hash (first seed)",
         place: ".runs[].trace_hash",
         meaning: "64 bits, in hexadecimal, over all packets on all links in their order, with \
                   their times. Two runs with the same hash did the same. The table has that of the \
@@ -78,13 +78,14 @@ pub mod labels {
     /// The AFCT by that of the reference, in the aggregate `reference.afct_ratio`.
     pub const AFCT_RATIO: &str = "AFCT / reference";
     /// The AFCT of the reference, in the aggregate `reference.afct_s`.
-    pub const REFERENCE_AFCT: &str = "AFCT of the reference";
+    pub const REFERENCE_AFCT: &str = "AFCT (fluid reference)";
     /// Flows that completed, of how many.
     pub const COMPLETED: &str = "completed";
 
     /// Utilisation of one directed link; without a name it is another one in each column.
     pub fn busiest_link(name: Option<&str>) -> String {
-        name.map_or_else(|| "busiest link".to_string(), |name| format!("busiest link ({name})"))
+        let row = "utilisation, busiest link";
+        name.map_or_else(|| row.to_string(), |name| format!("{row} ({name})"))
     }
 
     /// Utilisation of a directed link that follows a trace.
@@ -103,6 +104,11 @@ pub mod labels {
     }
     /// Packets dropped for a reason.
     pub fn drops(reason: &str) -> String {
+        let reason = match reason {
+            "full" => "queue full",
+            "early" => "AQM",
+            other => other,
+        };
         format!("drops ({reason})")
     }
 }

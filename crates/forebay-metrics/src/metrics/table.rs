@@ -99,7 +99,7 @@ metrics! {
         row("FCT p99", Seconds, "99th percentile of those times")
             .class_row().hidden(Hidden::OneFlow);
     flows all_done_s: Option<f64>,
-        row("all done after", Seconds,
+        row("makespan", Seconds,
             "from the first flow's start until all flows had completed")
             .hidden(Hidden::OneFlow);
     flows goodput_bps: Option<f64>,
@@ -187,14 +187,14 @@ metrics! {
         aside("", Share, "busy share of the window, each direction of links between routers")
             .by_link(OfLinks::Measured)
             .more(
-                "The row \"busiest link (NAME)\" of the table is one of them, in one direction: \
-                 the one that is highest under any protocol. The report shows the busiest of each \
-                 protocol.",
+                "The row \"utilisation, busiest link (NAME)\" of the table is one of them, in one \
+                 direction: the one that is highest under any protocol. The report shows the \
+                 busiest of each protocol.",
             );
     run trace_utilisation: BTreeMap<String, f64>,
         aside("", Share,
-            "of each directed link that follows a trace, bytes that it took in the window by bytes \
-             of the opportunities that came in it")
+            "of each directed link that follows a trace, bytes sent in the window divided by \
+             bytes that its opportunities offered in it")
             .by_link(OfLinks::Traces)
             .more(
                 "Overhead of packets counts, as opportunities carry it. utilisation is another \
@@ -283,7 +283,7 @@ metrics! {
             "packets in which middleboxes set DF, whole run; shown where there are any")
             .hidden(Hidden::Zero);
     run pieces_joined: u64,
-        row("pieces joined", Count,
+        row("fragments merged by middleboxes", Count,
             "pieces that middleboxes made part of a whole datagram, whole run; shown where there \
              are any")
             .hidden(Hidden::Zero)

@@ -131,7 +131,7 @@ impl Table<'_> {
             for round in 0..rounds {
                 if round > 0 {
                     if made.is_endless() {
-                        let text = "a flow that never ends has no second round".to_string();
+                        let text = "`rounds` needs a flow that ends".to_string();
                         return Err(group.fault(Problem::Conflict(text)));
                     }
                     (made.start, made.start_law) = (Time::ZERO, None);

@@ -82,7 +82,7 @@ fn follows_itself() -> Problem {
 /// A flow must stop behind its start, if that is known.
 pub(crate) fn check_stop(stop: Option<&At<Span>>, start: Span) -> Result<(), Fault> {
     let Some(at) = stop.filter(|at| at.value <= start) else { return Ok(()) };
-    let expected = format!("a time behind the start of the flow ({})", shown(&start));
+    let expected = format!("a time after the flow starts ({})", shown(&start));
     Err(at.fault(Problem::OutOfRange { found: shown(&at.value), expected }))
 }
 
@@ -228,7 +228,7 @@ impl<'a> Waiting<'a> {
         let of = |(group, ..): &&(Group, &At<Before>, Law)| group.flows.contains(&flow);
         let (_, at, _) =
             self.waiting.iter().find(of).expect("only those that wait are in a circle");
-        let text = "these flows wait for each other, and none ever starts".to_string();
+        let text = "circular `after`: none of these flows can start".to_string();
         faults.add(at.fault(Problem::Conflict(text)));
     }
 
@@ -276,7 +276,7 @@ impl<'a> Waiting<'a> {
             (a, b) if a == b => Ok(Some(other.first(user) + other.rounds - 1)),
             (a, b) => {
                 let text = format!(
-                    "`{name}` has {a} flows and this group {b}: neither one for all nor one each"
+                    "`{name}` has {a} flows and this group {b}: expected 1 flow or {b}, one each"
                 );
                 Err(at.fault(Problem::Conflict(text)))
             }
@@ -344,7 +344,7 @@ pub(crate) fn of_row(
     if let (None, Some(stop)) = (after, stop)
         && stop <= start
     {
-        return Err(row.wrong(csv::STOP, "a time behind the start of the flow"));
+        return Err(row.wrong(csv::STOP, "a time after the flow starts"));
     }
     let chunk_bytes = mss_bytes as u32;
     let write = rate.map(|rate| Writing { rate: Some(rate), chunk_bytes, periods: None });

@@ -101,8 +101,7 @@ fn what_is_wrong_is_told_with_its_place() {
                 "name = \"a\"\nafter = \"b\"\npackets = 1",
                 "name = \"b\"\npackets = 1\nafter = \"a\"",
             ),
-            "small.toml:33:9: flows[0].after: these flows wait for each other, and none ever \
-             starts",
+            "small.toml:33:9: flows[0].after: circular `after`: none of these flows can start",
         ),
         (
             "name = \"a\"\npackets = 1\nafter = \"a\"".into(),

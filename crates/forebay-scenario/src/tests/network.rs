@@ -234,13 +234,13 @@ fn bad_input_is_told_word_by_word() {
                 "name = \"b\"\npackets = 1\nafter = \"a\""
             )
         ),
-        "small.toml:33:9: flows[0].after: these flows wait for each other, and none ever starts\n  \
+        "small.toml:33:9: flows[0].after: circular `after`: none of these flows can start\n  \
          33 | after = \"b\"\n     |         ^^^"
     );
     assert_eq!(
         message(flow, "bytes = 10000\nstart = \"3s\"\nstop = \"2s\""),
-        "small.toml:34:8: flows[0].stop: `2s` is out of range: expected a time behind the start of \
-         the flow (3s)\n  34 | stop = \"2s\"\n     |        ^^^^"
+        "small.toml:34:8: flows[0].stop: `2s` is out of range: expected a time after the flow \
+         starts (3s)\n  34 | stop = \"2s\"\n     |        ^^^^"
     );
 }
 

@@ -52,8 +52,7 @@ impl fmt::Display for FewerThreads {
             ),
             FewerThreads::Thin(percent) => write!(
                 f,
-                "in {percent} % of the windows between their meetings there was too little to do, \
-                 and one went on alone"
+                "{percent} % of the sync windows held too few events; one thread ran them"
             ),
             FewerThreads::Observed => {
                 f.write_str("captures and event lists need packets in their order")
