@@ -53,7 +53,7 @@ pub struct Cold {
     /// IPv4 options, verbatim.
     pub ip_options: OptionList,
     /// Which part of a datagram this is, if it is a fragment.
-    pub piece: Option<Piece>,
+    pub piece: Option<FragmentRange>,
     /// Bytes that cannot be computed. TCP segment: the payload, if it is not the test pattern.
     /// Opaque packet: all bytes from the IP header on; every other field is then the default.
     /// Fragment from outside: all bytes behind the IP header.
@@ -64,7 +64,7 @@ const _: () = assert!(size_of::<Slot<Cold>>() == 128);
 
 /// A byte range of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Piece {
+pub struct FragmentRange {
     /// Offset of its first byte behind the IP header of the datagram, in bytes: a multiple of 8.
     pub offset: u16,
     /// True if pieces follow (the MF flag).
@@ -75,11 +75,11 @@ pub struct Piece {
     pub(crate) datagram: Option<Handle>,
 }
 
-impl Piece {
+impl FragmentRange {
     /// A piece of which only its own bytes are known: they are in `Cold::body`.
-    pub fn from_outside(offset: u16, more: bool, protocol: u8) -> Piece {
+    pub fn from_outside(offset: u16, more: bool, protocol: u8) -> FragmentRange {
         assert!(offset.is_multiple_of(8));
-        Piece { offset, more, protocol, datagram: None }
+        FragmentRange { offset, more, protocol, datagram: None }
     }
 }
 
@@ -286,7 +286,7 @@ impl Arena {
     }
     /// The whole datagram that `piece` was cut from. `wire::emit` writes only the piece's bytes of
     /// it.
-    pub fn datagram_of(&self, piece: &Piece) -> Option<&Packet> {
+    pub fn datagram_of(&self, piece: &FragmentRange) -> Option<&Packet> {
         piece.datagram.map(|d| &self.datagrams.get(d.slot()).whole)
     }
 
@@ -373,7 +373,7 @@ impl Arena {
     fn digest_rest(packet: &Packet, cold: &Cold, mut digest: Digest) -> u64 {
         digest.options(&cold.ip_options);
         digest.options(&cold.tcp_options);
-        if let (Kind::Piece, Some(piece)) = (packet.kind(), cold.piece) {
+        if let (Kind::FragmentRange, Some(piece)) = (packet.kind(), cold.piece) {
             digest.word(
                 (piece.offset as u64) << 16 | (piece.more as u64) << 8 | piece.protocol as u64,
             );

@@ -14,9 +14,9 @@
 //!
 //! The bit that is DF in IPv4 says whether a Fragment header is there: packets are no longer for
 //! it, and whoever asks `dont_fragment()` asks both. Its 32-bit identification is in the cold part,
-//! where that of IPv4 is. Pieces of IPv6 are [`Kind::Piece`], as those of IPv4 are.
+//! where that of IPv4 is. Pieces of IPv6 are [`Kind::FragmentRange`], as those of IPv4 are.
 
-use crate::arena::{Arena, Cold, Piece};
+use crate::arena::{Arena, Cold, FragmentRange};
 use crate::ids::{Addr, Ecn, IpVersion};
 use crate::options::{OptionList, TcpOptions};
 use crate::packet::{FRAGMENT_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, Kind, Packet};
@@ -137,7 +137,7 @@ fn cut_segment(packet: Packet, (first, second): (u16, u16), arena: &mut Arena) -
     let mut tail = packet.piece_of_segment(second, false);
     let datagram = Some(arena.share(packet, 2));
     let mut cold = |offset, more| {
-        let piece = Some(Piece { offset, more, protocol: TCP_PROTOCOL, datagram });
+        let piece = Some(FragmentRange { offset, more, protocol: TCP_PROTOCOL, datagram });
         arena.insert(Cold { dscp, ip_id, piece, ..Cold::default() })
     };
     lead.set_cold(cold(0, true));
@@ -202,15 +202,20 @@ fn copied(options: &OptionList) -> OptionList {
 }
 
 /// Where `packet` lies in its datagram. Opaque packets of IPv6 are not looked into.
-pub fn place_of(packet: &Packet, arena: &Arena) -> Piece {
-    let whole = Piece { offset: 0, more: false, protocol: TCP_PROTOCOL, datagram: None };
+pub fn place_of(packet: &Packet, arena: &Arena) -> FragmentRange {
+    let whole = FragmentRange { offset: 0, more: false, protocol: TCP_PROTOCOL, datagram: None };
     let Some(cold) = packet.cold_part(arena) else { return whole };
     match (packet.kind(), cold.piece, cold.body.as_deref()) {
-        (Kind::Piece, Some(piece), _) => piece,
+        (Kind::FragmentRange, Some(piece), _) => piece,
         (Kind::Opaque, _, Some(bytes)) if packet.version() == IpVersion::V4 => {
             let flags = u16::from_be_bytes([bytes[6], bytes[7]]);
             let offset = (flags & OFFSET_MASK) * PIECE_UNIT_BYTES;
-            Piece { offset, more: flags & MORE_FRAGMENTS != 0, protocol: bytes[9], datagram: None }
+            FragmentRange {
+                offset,
+                more: flags & MORE_FRAGMENTS != 0,
+                protocol: bytes[9],
+                datagram: None,
+            }
         }
         _ => whole,
     }
@@ -229,7 +234,7 @@ struct Source {
     flow_label: u32,
     options: OptionList,
     /// Where it lies in its datagram, and which that is.
-    place: Piece,
+    place: FragmentRange,
     /// Its bytes, and where its payload begins, where pieces hold bytes.
     bytes: Option<(Arc<[u8]>, u16)>,
 }
@@ -262,7 +267,9 @@ impl Source {
                 source.options = OptionList::from_bytes(options).expect("40 bytes by the IHL");
                 source.bytes = Some((Arc::clone(bytes), header_len));
             }
-            if let (Kind::Piece, None, Some(bytes)) = (kind, source.place.datagram, &cold.body) {
+            if let (Kind::FragmentRange, None, Some(bytes)) =
+                (kind, source.place.datagram, &cold.body)
+            {
                 source.bytes = Some((Arc::clone(bytes), 0));
             }
         }
@@ -287,7 +294,7 @@ impl Source {
         options: OptionList,
         arena: &mut Arena,
     ) -> Packet {
-        let piece = Piece { offset: self.place.offset + at, more, ..self.place };
+        let piece = FragmentRange { offset: self.place.offset + at, more, ..self.place };
         let part = |(bytes, start): &(Arc<[u8]>, u16)| {
             bytes[usize::from(*start) + usize::from(at)..][..usize::from(len)].into()
         };
@@ -371,7 +378,7 @@ mod tests {
                 whole.set_ttl(n as u8);
                 whole.set_ecn([Ecn::NotEct, Ecn::Ect0, Ecn::Ect1, Ecn::Ce][(m % 4) as usize]);
                 whole.set_left_host_at(Time::from_nanos(m));
-                whole.set_stamp(Time::from_nanos(n));
+                whole.set_hop_time(Time::from_nanos(n));
                 if n % 8 > 0 {
                     let cold = whole.cold_mut(arena);
                     (cold.ip_id, cold.dscp) = (n as u32 & 0xffff, (m % 64) as u8);
@@ -386,7 +393,8 @@ mod tests {
             let (a, b) = cut_ipv4(one, first, &mut arena).unwrap();
             let (c, d) = cut_any(other, first, &mut arena);
             for (one, other) in [(&a, &c), (&b, &d)] {
-                let seen = |p: &Packet| (p.digest(&arena), p.left_host_at(), p.stamp(), p.ports());
+                let seen =
+                    |p: &Packet| (p.digest(&arena), p.left_host_at(), p.hop_time(), p.ports());
                 assert_eq!(seen(one), seen(other));
                 assert_eq!((one.wire_len(), one.header_len()), (other.wire_len(), 20));
                 let [one, other] = [one, other].map(|p| p.cold_part(&arena).unwrap().clone());

@@ -22,7 +22,7 @@ mod table;
 mod time;
 pub mod units;
 
-pub use arena::{Arena, Cold, Handle, Piece};
+pub use arena::{Arena, Cold, FragmentRange, Handle};
 pub use digest::{Digest, mix64};
 pub use drops::{DropLog, DropReason};
 pub use fragment::{

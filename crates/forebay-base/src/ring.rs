@@ -81,7 +81,7 @@ impl PacketRing {
         let mut at = self.len - 1;
         while at > 0 {
             let (before, here) = (self.slot(at - 1), self.slot(at));
-            if self.slots[before].stamp() <= self.slots[here].stamp() {
+            if self.slots[before].hop_time() <= self.slots[here].hop_time() {
                 break;
             }
             self.slots.swap(before, here);
@@ -156,7 +156,7 @@ mod tests {
         }
         for (number, ns) in [(1, 50), (2, 20), (3, 50), (4, 20), (5, 70), (6, 10), (7, 20)] {
             let mut packet = packet(number);
-            packet.set_stamp(crate::Time::from_nanos(ns));
+            packet.set_hop_time(crate::Time::from_nanos(ns));
             ring.insert_by_stamp(packet);
         }
         assert!(ring.iter().map(seq).eq([6, 2, 4, 7, 1, 3, 5]));

@@ -35,7 +35,7 @@ pub enum Stream {
     /// When a flow starts, where that is drawn by a law.
     FlowStart = 13,
     /// What the maker of forged packets does not know.
-    Forgery = 14,
+    SpoofedFragment = 14,
     /// Where in its delivery trace a link begins.
     ChannelOffset = 20,
     /// A generator of delivery traces.

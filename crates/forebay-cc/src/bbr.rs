@@ -59,8 +59,8 @@ mod tests;
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, Observed, Recovered,
-    RecoveryOwner, RttView, Sent, Tag, Timeout, Traits,
+    Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, Recovered, RecoveryOwner,
+    RttView, Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::require;
@@ -224,7 +224,7 @@ struct Delivery {
 
 /// An ACK: the draft's RS, and its C where an ACK changes it.
 #[derive(Clone, Copy, Debug)]
-struct News {
+struct AckSample {
     now: Time,
     rtt: Option<Span>,
     /// Bytes newly delivered.
@@ -322,7 +322,7 @@ impl Bbr {
 
 impl Machine {
     /// "Per-ACK Steps", in the order of the draft.
-    fn on_ack(&mut self, news: &News) {
+    fn on_ack(&mut self, news: &AckSample) {
         self.update_latest_delivery(news);
         self.update_congestion_signals(news);
         self.update_aggregation(news);
@@ -374,7 +374,7 @@ impl Controller for Bbr {
         m.settle_loss_round(now, ack.total_delivered_bytes);
         m.delivered = ack.total_delivered_bytes;
         m.inflight = ack.in_flight_bytes;
-        let news = News {
+        let news = AckSample {
             now,
             rtt: ack.rtt_sample,
             newly_acked: ack.delivered_bytes,
@@ -423,10 +423,10 @@ impl Controller for Bbr {
         self.machine.state.name()
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let m = &self.machine;
         let states = "0 startup, 1 drain, 2 down, 3 cruise, 4 refill, 5 up, 6 probe-rtt";
-        let mut show = |name, unit, value| visit(Observed { name, unit, value });
+        let mut show = |name, unit, value| visit(SeriesSample { name, unit, value });
         show("state", states, f64::from(m.state as u8));
         show("bw", "bit/s", m.model.bw() as f64);
         show("max_bw", "bit/s", m.model.max_bw() as f64);

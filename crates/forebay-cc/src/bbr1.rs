@@ -35,10 +35,10 @@
 //! ACK; the maximum of 9 is that of 10 rounds.
 
 use crate::ParamError;
-use crate::bbr::filters::{HeldBack, Rounds, SlotMax, bandwidth, bytes_in, scaled};
+use crate::bbr::filters::{HeldBack, Rounds, WindowedMax, bandwidth, bytes_in, scaled};
 use crate::controller::{
-    Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, Observed, RateSample,
-    Recovered, RecoveryOwner, RttView, Sent, Tag, Timeout, Traits,
+    Ack, Congestion, CongestionCause, Controller, Init, Limits, Loss, RateSample, Recovered,
+    RecoveryOwner, RttView, Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::require;
@@ -63,7 +63,7 @@ const SLOW_BPS: u64 = 1_200_000;
 const MAX_QUANTUM_SEGMENTS: u64 = 127;
 const MAX_QUANTUM_BYTES: u64 = 65_536;
 /// Longest time whose data aggregation may add.
-const MOST_AGGREGATED: Span = Span::from_millis(100);
+const MAX_AGGREGATED: Span = Span::from_millis(100);
 /// Round-trip time before the first sample.
 const NOMINAL_RTT: Span = Span::from_millis(1);
 
@@ -137,7 +137,7 @@ enum Recovery {
 struct Aggregation {
     since: Time,
     acked: u64,
-    extra: SlotMax<BW_ROUNDS>,
+    extra: WindowedMax<BW_ROUNDS>,
 }
 
 /// The sender of one path. What it knows of the path is on the heap: few flows are BBR's.
@@ -158,7 +158,7 @@ struct Machine {
     /// In bit/s of payload.
     pacing_rate: u64,
     rounds: Rounds,
-    max_bw: SlotMax<BW_ROUNDS>,
+    max_bw: WindowedMax<BW_ROUNDS>,
     min_rtt: Option<Span>,
     min_rtt_stamp: Time,
     /// The plateau of Startup in bit/s, rounds on it, and whether it was found.
@@ -200,7 +200,7 @@ impl Bbr1 {
             cwnd: initial_window,
             pacing_rate: 0,
             rounds: Rounds::default(),
-            max_bw: SlotMax::new(),
+            max_bw: WindowedMax::new(),
             min_rtt: None,
             min_rtt_stamp: Time::ZERO,
             full_bw: 0,
@@ -221,7 +221,7 @@ impl Bbr1 {
             departs_at: Time::ZERO,
             idle_restart: false,
             policer: Policer::default(),
-            aggregation: Aggregation { since: Time::ZERO, acked: 0, extra: SlotMax::new() },
+            aggregation: Aggregation { since: Time::ZERO, acked: 0, extra: WindowedMax::new() },
         };
         machine.init_pacing_rate(NOMINAL_RTT);
         let mut bbr = Bbr1 { limits: Limits::window(initial_window), machine: Box::new(machine) };
@@ -480,7 +480,7 @@ impl Machine {
     /// Equation 3: bytes.
     fn target(&self) -> u64 {
         let extra = if self.params.extra_acked && self.full_bw_reached {
-            self.aggregation.extra.max().min(bytes_in(self.bw(), MOST_AGGREGATED))
+            self.aggregation.extra.max().min(bytes_in(self.bw(), MAX_AGGREGATED))
         } else {
             0
         };
@@ -639,10 +639,10 @@ impl Controller for Bbr1 {
         }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let m = &self.machine;
         let states = "0 startup, 1 drain, 2 probe-bw, 3 probe-rtt";
-        let mut show = |name, unit, value| visit(Observed { name, unit, value });
+        let mut show = |name, unit, value| visit(SeriesSample { name, unit, value });
         show("state", states, f64::from(m.mode as u8));
         show("bw", "bit/s", m.bw() as f64);
         show("pacing_gain", "", m.gains().0);

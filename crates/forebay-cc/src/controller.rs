@@ -272,7 +272,7 @@ pub enum LossPolicy {
     ///   [`Controller::rto_floor`]), or the wait of a repair if nothing else is outstanding, the
     ///   timer expires before the RTO. If the packet that the last one sent again has arrived, and
     ///   nothing since that was sent once, all that left before it is lost.
-    Patient,
+    HoldTolerant,
     /// A timer for each packet, of srtt x num / den.
     // No duplicate ACK counts.
     #[serde(untagged)]
@@ -347,7 +347,7 @@ pub struct NextPacket {
 
 /// What a controller writes on the next packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Stamp {
+pub struct HeaderEdits {
     /// Options to add; those that do not fit are left out, all of them.
     pub options: Option<OptionList>,
     /// Overrides the connection's don't-fragment setting. With IPv6, whose sources alone may say
@@ -362,16 +362,16 @@ pub struct Stamp {
     pub ip_id: Option<u32>,
 }
 
-/// What a [`Stamp`] wants of the IP header.
+/// What a [`HeaderEdits`] wants of the IP header.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct StampedIp {
-    /// [`Stamp::dont_fragment`].
+    /// [`HeaderEdits::dont_fragment`].
     pub dont_fragment: Option<bool>,
-    /// [`Stamp::ip_id`].
+    /// [`HeaderEdits::ip_id`].
     pub ip_id: Option<u32>,
 }
 
-impl Stamp {
+impl HeaderEdits {
     /// What it wants of the IP header.
     #[inline]
     pub fn ip(&self) -> StampedIp {
@@ -385,7 +385,7 @@ impl Stamp {
 }
 
 impl StampedIp {
-    /// See [`Stamp::has_fragment_header`].
+    /// See [`HeaderEdits::has_fragment_header`].
     #[inline]
     pub fn has_fragment_header(self, version: IpVersion) -> bool {
         version == IpVersion::V6 && (self.dont_fragment == Some(false) || self.ip_id.is_some())
@@ -407,7 +407,7 @@ pub struct Sibling {
 
 /// One value of a series that a controller publishes; for series and reports, never fed back.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Observed {
+pub struct SeriesSample {
     /// Name of the series: lower-case letters, digits and `_`, the same in each sample.
     pub name: &'static str,
     /// Unit of its values, such as "B", "bit/s" or "s"; empty for a plain number. Of a mode, what
@@ -425,13 +425,13 @@ pub struct Traits {
     pub wants_packets: bool,
     /// [`Ack::rate`] is looked at. True by default.
     pub wants_rate: bool,
-    /// [`Controller::stamp`] may write something. True by default; false: it is not called.
+    /// [`Controller::hop_time`] may write something. True by default; false: it is not called.
     pub stamps: bool,
     /// True by default. False: [`Controller::on_sent`] leaves the limits as they are, unless the
     /// packet ended an idle time ([`Sent::after_idle`]), and they never have a pacing rate. Then
     /// they are not asked for after each packet.
-    pub sending_moves_limits: bool,
-    /// Bytes of TCP options, not padded, that [`Controller::stamp`] puts on every packet with
+    pub limits_change_on_send: bool,
+    /// Bytes of TCP options, not padded, that [`Controller::hop_time`] puts on every packet with
     /// payload; 0 by default. The path makes room for them: a full-sized packet carries
     /// [`Init::mss_bytes`] of payload beside them.
     ///
@@ -448,7 +448,7 @@ impl Default for Traits {
             wants_packets: false,
             wants_rate: true,
             stamps: true,
-            sending_moves_limits: true,
+            limits_change_on_send: true,
             option_bytes: 0,
             ecn_policy: None,
         }
@@ -494,7 +494,7 @@ pub trait Controller: Send {
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }
-    /// With [`LossPolicy::Patient`] the retransmission timer runs for no less than this, before
+    /// With [`LossPolicy::HoldTolerant`] the retransmission timer runs for no less than this, before
     /// back-off (RFC 6298 section 2.4 allows a larger lower bound): the path may say that it holds
     /// packets for longer than samples show so far. Asked when [`Controller::loss_policy`] is.
     fn rto_floor(&self) -> Span {
@@ -510,8 +510,8 @@ pub trait Controller: Send {
     }
     /// What to write on the next packet. Called once for each packet that is sent, just before it
     /// is made.
-    fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
-        Stamp::default()
+    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
+        HeaderEdits::default()
     }
     /// When `on_timer` is due. May change in every `&mut self` method.
     fn next_timeout(&self) -> Option<Time> {
@@ -533,5 +533,5 @@ pub trait Controller: Send {
     }
     /// Show `visit` the series of this scheme, each at most once. Called when series are sampled,
     /// never for a packet.
-    fn observe(&self, _visit: &mut dyn FnMut(Observed)) {}
+    fn observe(&self, _visit: &mut dyn FnMut(SeriesSample)) {}
 }

@@ -40,10 +40,10 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, Observed, RecoveryOwner, RttView,
-    Sent, Tag, Timeout, Traits,
+    Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, RecoveryOwner, RttView, Sent,
+    SeriesSample, Tag, Timeout, Traits,
 };
-use crate::extreme::{End, Extreme};
+use crate::extreme::{End, WindowedMinMax};
 use alloc::boxed::Box;
 use forebay_base::require;
 use forebay_base::{OptionList, Rate, Span, Time};
@@ -179,9 +179,9 @@ impl Velocity {
 /// The samples of equations 1 and 7.
 #[derive(Clone, Debug)]
 struct Rtts {
-    min: Extreme,
-    standing: Extreme,
-    max: Extreme,
+    min: WindowedMinMax,
+    standing: WindowedMinMax,
+    max: WindowedMinMax,
     latest: Option<Span>,
 }
 
@@ -222,9 +222,9 @@ impl Copa {
             mss_bytes,
             params: Box::new(params.clone()),
             rtts: Box::new(Rtts {
-                min: Extreme::new(End::Smallest),
-                standing: Extreme::new(End::Smallest),
-                max: Extreme::new(End::Largest),
+                min: WindowedMinMax::new(End::Smallest),
+                standing: WindowedMinMax::new(End::Smallest),
+                max: WindowedMinMax::new(End::Largest),
                 latest: None,
             }),
             slow_start: true,
@@ -425,14 +425,14 @@ impl Controller for Copa {
         }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let bits = 8.0 * self.mss_bytes as f64;
         let mode = f64::from(u8::from(self.competitive));
-        visit(Observed { name: "mode", unit: "0 default, 1 competitive", value: mode });
-        visit(Observed { name: "target", unit: "bit/s", value: self.target() * bits });
-        visit(Observed { name: "velocity", unit: "", value: self.velocity.v });
-        visit(Observed { name: "delta", unit: "", value: self.delta() });
-        visit(Observed { name: "queueing_delay", unit: "s", value: self.queueing_s() });
+        visit(SeriesSample { name: "mode", unit: "0 default, 1 competitive", value: mode });
+        visit(SeriesSample { name: "target", unit: "bit/s", value: self.target() * bits });
+        visit(SeriesSample { name: "velocity", unit: "", value: self.velocity.v });
+        visit(SeriesSample { name: "delta", unit: "", value: self.delta() });
+        visit(SeriesSample { name: "queueing_delay", unit: "s", value: self.queueing_s() });
     }
 }
 

@@ -34,7 +34,7 @@ use crate::controller::{
 };
 use crate::hystart::{SlowStart, SlowStartKind};
 use crate::idle_restart::IdleRestart;
-use crate::ticks::Ticks;
+use crate::ticks::LinuxCubic;
 use alloc::boxed::Box;
 use forebay_base::require;
 use forebay_base::{Span, Time};
@@ -143,7 +143,7 @@ struct Cold {
     slow_start: SlowStart,
     undo: Option<Undo>,
     /// With `linux_counting`.
-    ticks: Option<Box<Ticks>>,
+    ticks: Option<Box<LinuxCubic>>,
 }
 
 /// The window of one path. Windows in segments.
@@ -200,7 +200,9 @@ impl Cubic {
                 restart: initial,
                 slow_start,
                 undo: None,
-                ticks: params.linux_counting.then(|| Box::new(Ticks::new(params.c, params.beta))),
+                ticks: params
+                    .linux_counting
+                    .then(|| Box::new(LinuxCubic::new(params.c, params.beta))),
             }),
         }
     }
@@ -325,7 +327,7 @@ impl Controller for Cubic {
         Traits {
             wants_rate: false,
             stamps: false,
-            sending_moves_limits: false,
+            limits_change_on_send: false,
             ..Traits::default()
         }
     }

@@ -25,8 +25,8 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, CongestionCause, Controller, EcnPolicy, Init, Limits, Observed, Recovered,
-    Sent, Tag, Timeout, Traits,
+    Ack, Congestion, CongestionCause, Controller, EcnPolicy, Init, Limits, Recovered, Sent,
+    SeriesSample, Tag, Timeout, Traits,
 };
 use crate::newreno::{self, NewReno};
 use alloc::boxed::Box;
@@ -142,7 +142,7 @@ impl Controller for Dctcp {
         Traits {
             wants_rate: false,
             stamps: false,
-            sending_moves_limits: false,
+            limits_change_on_send: false,
             ecn_policy: Some(EcnPolicy::Rfc8257),
             ..Traits::default()
         }
@@ -192,8 +192,8 @@ impl Controller for Dctcp {
         self.reno.phase()
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
-        visit(Observed { name: "alpha", unit: "", value: self.marks.alpha });
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
+        visit(SeriesSample { name: "alpha", unit: "", value: self.marks.alpha });
     }
 }
 

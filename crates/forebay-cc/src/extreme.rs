@@ -28,17 +28,17 @@ struct Kept {
 /// The extreme of the last `window` of samples. It is exact but for what a sixteenth of the window
 /// longer ago was.
 #[derive(Clone, Debug)]
-pub(crate) struct Extreme {
+pub(crate) struct WindowedMinMax {
     end: End,
     /// Oldest first; each is more extreme than those after it.
     kept: [Kept; KEPT],
     count: usize,
 }
 
-impl Extreme {
-    pub(crate) fn new(end: End) -> Extreme {
+impl WindowedMinMax {
+    pub(crate) fn new(end: End) -> WindowedMinMax {
         let none = Kept { from: Time::ZERO, until: Time::ZERO, sample: Span::ZERO };
-        Extreme { end, kept: [none; KEPT], count: 0 }
+        WindowedMinMax { end, kept: [none; KEPT], count: 0 }
     }
 
     fn beats(&self, a: Span, b: Span) -> bool {
@@ -91,7 +91,7 @@ mod tests {
     fn it_is_the_extreme_of_the_window_and_of_no_more_than_a_sixteenth_before() {
         for (end, seed) in [(End::Smallest, 1), (End::Largest, 2), (End::Smallest, 3)] {
             let mut rng = Rng::new(seed, Stream::Test, 0);
-            let (mut extreme, mut all) = (Extreme::new(end), Vec::new());
+            let (mut extreme, mut all) = (WindowedMinMax::new(end), Vec::new());
             let (mut now, mut level) = (Time::from_secs(1), 500_000);
             let window = Span::from_millis(10);
             for step in 0..20_000u64 {

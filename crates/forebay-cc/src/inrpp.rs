@@ -25,7 +25,7 @@
 //!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
 //!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
 //!    another begins the ramp with 1 segment.
-//! 6. Holes: [`LossPolicy::Patient`]. No loss changes what may be sent: caches were there to
+//! 6. Holes: [`LossPolicy::HoldTolerant`]. No loss changes what may be sent: caches were there to
 //!    prevent congestive ones.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
 //!    flow is one of CUBIC in all respects but the echo and an ACK for every packet. The count
@@ -62,8 +62,8 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, Init, Limits, Loss, LossPolicy, NextPacket, Recovered,
-    RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout, Traits,
+    Ack, AckPolicy, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy,
+    NextPacket, Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
 };
 use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
@@ -71,7 +71,8 @@ use alloc::boxed::Box;
 use forebay_base::require;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
 use forebay_signal::inrpp::{
-    Ask, BACK_PRESSURE_BYTES, BackPressure, ECHO_BYTES, Echo, Nonce, Notice, Returned,
+    BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, Nonce, Notice,
+    Returned,
 };
 use serde::{Deserialize, Serialize};
 
@@ -248,7 +249,7 @@ pub struct Inrpp {
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
     /// The echo of `nonce`, or an empty notice, ready to be stamped.
-    stamp: OptionList,
+    hop_time: OptionList,
     tcp: Box<Tcp>,
 }
 
@@ -280,7 +281,7 @@ impl Inrpp {
             before_timeout: None,
             nonce: None,
             held_rto: None,
-            stamp: if params.notify_on_data { empty_notice() } else { echo_of(None) },
+            hop_time: if params.notify_on_data { empty_notice() } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
         }
     }
@@ -297,38 +298,46 @@ impl Inrpp {
 
     /// Rules 3, 4 and 7; `in_flight_bytes` is from before the ACK.
     fn hear(&mut self, now: Time, signal: BackPressure, in_flight_bytes: u64) {
-        if self.unheld && (signal.ask == Ask::SlowDown || signal.ask == Ask::Pause) {
+        if self.unheld
+            && (signal.ask == BackPressureSignal::SlowDown
+                || signal.ask == BackPressureSignal::Pause)
+        {
             self.come_back();
         }
         self.count_routers(signal.routers);
         if signal.nonce.is_some() {
             self.tcp.fate.asked_at = Some(now);
         }
-        let nonce = signal.nonce.filter(|_| signal.ask != Ask::Cancel);
+        let nonce = signal.nonce.filter(|_| signal.ask != BackPressureSignal::Cancel);
         if nonce != self.nonce {
             self.nonce = nonce;
             if !self.params.notify_on_data {
-                self.stamp = echo_of(nonce);
+                self.hop_time = echo_of(nonce);
             }
         }
         if nonce.is_some() {
             self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
         }
-        if signal.ask != Ask::Nothing {
+        if signal.ask != BackPressureSignal::Nothing {
             self.before_timeout = None;
         }
         let allowed_bytes = u64::from(signal.allowance) * self.mss_bytes;
         let from_bytes = in_flight_bytes.max(allowed_bytes).max(self.mss_bytes);
         self.flow = match (self.flow, signal.ask) {
-            (closed @ Loop::Closed { .. }, Ask::SlowDown | Ask::Pause) => closed,
-            (_, Ask::SlowDown | Ask::Pause) => Loop::Closed { credits: 0, owed_bytes: 0 },
+            (
+                closed @ Loop::Closed { .. },
+                BackPressureSignal::SlowDown | BackPressureSignal::Pause,
+            ) => closed,
+            (_, BackPressureSignal::SlowDown | BackPressureSignal::Pause) => {
+                Loop::Closed { credits: 0, owed_bytes: 0 }
+            }
             (Loop::Ramp { cwnd_bytes }, _) => {
                 Loop::Ramp { cwnd_bytes: cwnd_bytes.max(allowed_bytes) }
             }
             (Loop::Open, _) if signal.allowance == 0 => Loop::Open,
             (Loop::Open | Loop::Closed { .. }, _) => Loop::Ramp { cwnd_bytes: from_bytes },
         };
-        let asked = matches!(signal.ask, Ask::SlowDown | Ask::Pause);
+        let asked = matches!(signal.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);
         self.slowed |= asked || signal.allowance > 0;
     }
 
@@ -469,7 +478,7 @@ impl Controller for Inrpp {
         }
         // Data of the other direction repeats an ACK number; it is not an ACK packet.
         if signal.is_some() || ack.acked_bytes > 0 || ack.duplicate {
-            let paused = signal.is_some_and(|signal| signal.ask == Ask::Pause);
+            let paused = signal.is_some_and(|signal| signal.ask == BackPressureSignal::Pause);
             self.take_ack(ack.delivered_bytes, ack.in_flight_bytes, paused);
         }
         if !self.pooled {
@@ -515,7 +524,7 @@ impl Controller for Inrpp {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        if self.pooled { Some(LossPolicy::Patient) } else { self.tcp.cubic.loss_policy() }
+        if self.pooled { Some(LossPolicy::HoldTolerant) } else { self.tcp.cubic.loss_policy() }
     }
 
     fn rto_floor(&self) -> Span {
@@ -531,8 +540,8 @@ impl Controller for Inrpp {
     }
 
     #[inline]
-    fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
-        Stamp { options: Some(self.stamp), ..Stamp::default() }
+    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
+        HeaderEdits { options: Some(self.hop_time), ..HeaderEdits::default() }
     }
 
     fn next_timeout(&self) -> Option<Time> {

@@ -56,17 +56,17 @@ mod tcp;
 #[cfg(test)]
 mod tests;
 
-pub use params::{Params, Preset, Take, TcpKind};
+pub use params::{Params, Preset, RateSelection, TcpKind};
 pub use receiver::KickAssReceiver;
 
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, Loss, NextPacket, Observed, Recovered, RttView,
-    Sent, Stamp, Tag, Timeout, Traits,
+    Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, NextPacket, Recovered, RttView,
+    Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
 use forebay_signal::kickass::{Code, Indicator, Offer, Report};
-use guards::{Agreement, Delivery, DfWatch, MtuDoubt};
+use guards::{Agreement, Delivery, FragmentableLossGuard, PathMtuGuard};
 use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
@@ -88,7 +88,7 @@ const STALE_RTTS: u64 = 3;
 /// Share by which the window exceeds what R needs, and segments on top (rule 3).
 const WINDOW_SHARE: f64 = 1.25;
 const WINDOW_SEGMENTS: u64 = 2;
-const LEAST_WINDOW_SEGMENTS: u64 = 4;
+const MIN_WINDOW_SEGMENTS: u64 = 4;
 /// Rule 9: a stay in KA mode of at most this much was a trial.
 const TRIAL_TIME: Span = Span::from_secs(2);
 const TRIAL_RTTS: u64 = 16;
@@ -124,7 +124,7 @@ impl Mode {
 impl Settings {
     fn offer(&self) -> Offer {
         Offer {
-            dither: self.take == Take::Mean,
+            dither: self.take == RateSelection::Mean,
             explicit_tcp: self.explicit_tcp,
             thinning: self.clear_per_rtt > 0,
         }
@@ -171,10 +171,10 @@ struct Cold {
     offers: u32,
     clearing: Clearing,
     indicators: Indicators,
-    mtu: MtuDoubt,
+    mtu: PathMtuGuard,
     agreement: Agreement,
     delivery: Delivery,
-    df: DfWatch,
+    df: FragmentableLossGuard,
     /// Rule 9: when KA mode began, and W in bytes.
     before: Option<(Time, u64)>,
 }
@@ -205,10 +205,10 @@ impl KickAss {
                 offers: 0,
                 clearing: Clearing::new(settings.clear_per_rtt),
                 indicators: Indicators::new(init.rng.clone()),
-                mtu: MtuDoubt::default(),
+                mtu: PathMtuGuard::default(),
                 agreement: Agreement::default(),
                 delivery: Delivery::default(),
-                df: DfWatch::default(),
+                df: FragmentableLossGuard::default(),
                 before: None,
                 init,
             }),
@@ -241,7 +241,7 @@ impl KickAss {
     fn set_limits(&mut self) {
         let Some(rate) = self.rate else { return };
         let segments = libm::ceil(WINDOW_SHARE * self.bdp_bytes(rate) / self.mss_bytes() as f64);
-        let segments = (segments as u64 + WINDOW_SEGMENTS).max(LEAST_WINDOW_SEGMENTS);
+        let segments = (segments as u64 + WINDOW_SEGMENTS).max(MIN_WINDOW_SEGMENTS);
         let cwnd_bytes = (segments * self.mss_bytes()).min(Limits::MAX_CWND_BYTES);
         self.limits = Limits { pacing_rate: Some(rate), ..Limits::window(cwnd_bytes) };
     }
@@ -326,9 +326,9 @@ impl KickAss {
         let report = Report::find(options).filter(|report| report.signalled > 0)?;
         let last = report.last?;
         let rate = match self.cold.settings.take {
-            Take::Last => Some(last.rate()),
-            Take::Least => report.least.map(Code::rate),
-            Take::Mean => report.rate,
+            RateSelection::Last => Some(last.rate()),
+            RateSelection::Least => report.least.map(Code::rate),
+            RateSelection::Mean => report.rate,
         };
         Some((last, rate.unwrap_or(last.rate())))
     }
@@ -361,7 +361,7 @@ impl KickAss {
     }
 
     /// What is written on a full-sized packet of data.
-    fn stamp_data(&mut self, now: Time, next: &NextPacket) -> Stamp {
+    fn stamp_data(&mut self, now: Time, next: &NextPacket) -> HeaderEdits {
         let rtt = self.rtt();
         let cold = &mut *self.cold;
         let thins = cold.settings.clear_per_rtt > 0;
@@ -380,16 +380,16 @@ impl KickAss {
             };
             let ip_id = cold.settings.tag_indicators.then_some(ip_id);
             let max_wire_len = Some(indicator.wire_len());
-            return Stamp { dont_fragment: Some(true), max_wire_len, ip_id, options: None };
+            return HeaderEdits { dont_fragment: Some(true), max_wire_len, ip_id, options: None };
         }
         let watched = cold.settings.watch_df;
         let wary = watched && cold.df.is_wary();
         if watched && cold.df.is_blocked() || wary && next.retransmission {
-            return Stamp::default();
+            return HeaderEdits::default();
         }
         // It was sent without, and would be 8 bytes too long.
         if next.version == IpVersion::V6 && next.retransmission {
-            return Stamp::default();
+            return HeaderEdits::default();
         }
         let most = match self.mode {
             _ if wary => Some(CLEAR_IF_WARY),
@@ -398,10 +398,10 @@ impl KickAss {
         };
         let first_flight = self.clear_arrived == 0 && !wary;
         if !first_flight && !cold.clearing.takes(now, rtt, most) {
-            return Stamp::default();
+            return HeaderEdits::default();
         }
         self.next_is_clear = true;
-        Stamp { dont_fragment: Some(false), ..Stamp::default() }
+        HeaderEdits { dont_fragment: Some(false), ..HeaderEdits::default() }
     }
 }
 
@@ -506,22 +506,22 @@ impl Controller for KickAss {
     }
 
     /// Rules 1, 2 and 7.
-    fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {
+    fn hop_time(&mut self, now: Time, next: &NextPacket) -> HeaderEdits {
         self.next_is_clear = false;
         if next.syn {
             if next.version == IpVersion::V6 {
                 self.cold.ip_header_bytes = IPV6_HEADER_BYTES;
             }
             if next.reply || self.cold.offers >= self.cold.settings.offers {
-                return Stamp::default();
+                return HeaderEdits::default();
             }
             self.cold.offers += 1;
             let mut options = OptionList::EMPTY;
             self.cold.settings.offer().push(&mut options).expect("6 bytes fit into 40");
-            return Stamp { options: Some(options), ..Stamp::default() };
+            return HeaderEdits { options: Some(options), ..HeaderEdits::default() };
         }
         if !self.agreed || u64::from(next.payload_bytes) < self.mss_bytes() {
-            return Stamp::default();
+            return HeaderEdits::default();
         }
         self.stamp_data(now, next)
     }
@@ -537,8 +537,8 @@ impl Controller for KickAss {
         if self.mode == Mode::Ka { "ka" } else { self.tcp.phase() }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
-        let mut show = |name, unit, value| visit(Observed { name, unit, value });
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
+        let mut show = |name, unit, value| visit(SeriesSample { name, unit, value });
         show("mode", Mode::NUMBERS, self.mode.number().into());
         if let Some(code) = self.cold.code {
             show("code", "", code.byte().into());

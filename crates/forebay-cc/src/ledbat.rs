@@ -22,9 +22,9 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, Observed, Recovered, Timeout, Traits,
+    Ack, Congestion, Controller, Init, Limits, Recovered, SeriesSample, Timeout, Traits,
 };
-use crate::extreme::{End, Extreme};
+use crate::extreme::{End, WindowedMinMax};
 use alloc::boxed::Box;
 use forebay_base::require;
 use forebay_base::{Span, Time};
@@ -90,7 +90,7 @@ enum Phase {
 /// What is measured; on the heap, for other controllers are smaller.
 #[derive(Clone, Debug)]
 struct Delays {
-    base: Extreme,
+    base: WindowedMinMax,
     latest: [Span; FILTER],
     next: usize,
 }
@@ -122,7 +122,7 @@ impl Ledbat {
     /// A window at its start.
     pub fn new(params: &Params, init: Init) -> Ledbat {
         let mss_bytes = f64::from(init.mss_bytes);
-        let base = Extreme::new(End::Smallest);
+        let base = WindowedMinMax::new(End::Smallest);
         Ledbat {
             window: (init.initial_window_bytes as f64 / mss_bytes).max(1.0),
             ssthresh: init.initial_ssthresh_bytes as f64 / mss_bytes,
@@ -242,7 +242,7 @@ impl Controller for Ledbat {
         Traits {
             wants_rate: false,
             stamps: false,
-            sending_moves_limits: false,
+            limits_change_on_send: false,
             ..Traits::default()
         }
     }
@@ -305,10 +305,10 @@ impl Controller for Ledbat {
         }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let target_s = 1e-3 * self.params.target_ms;
-        visit(Observed { name: "queueing_delay", unit: "s", value: self.load() * target_s });
-        visit(Observed { name: "gain", unit: "", value: self.gain() });
+        visit(SeriesSample { name: "queueing_delay", unit: "s", value: self.load() * target_s });
+        visit(SeriesSample { name: "gain", unit: "", value: self.gain() });
     }
 }
 

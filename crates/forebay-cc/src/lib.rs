@@ -38,9 +38,9 @@ pub mod vegas;
 pub mod verus;
 
 pub use controller::{
-    Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, EcnPolicy, Init, Limits,
-    Loss, LossPolicy, NextPacket, Observed, RateSample, Recovered, RecoveryOwner, RttView, Sent,
-    Sibling, Stamp, StampedIp, Tag, Timeout, Traits,
+    Ack, AckPolicy, Congestion, CongestionCause, Controller, Delivered, EcnPolicy, HeaderEdits,
+    Init, Limits, Loss, LossPolicy, NextPacket, RateSample, Recovered, RecoveryOwner, RttView,
+    Sent, SeriesSample, Sibling, StampedIp, Tag, Timeout, Traits,
 };
 pub use feedback::{AckDemand, DatagramView, Feedback, PieceView, TcpHead};
 pub use forebay_base::{ParamError, require};

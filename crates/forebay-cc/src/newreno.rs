@@ -171,7 +171,7 @@ impl Controller for NewReno {
         Traits {
             wants_rate: false,
             stamps: false,
-            sending_moves_limits: false,
+            limits_change_on_send: false,
             ..Traits::default()
         }
     }

@@ -45,8 +45,8 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, Controller, Delivered, Init, Limits, Loss, Observed, RecoveryOwner, RttView,
-    Sent, Tag, Timeout, Traits,
+    Ack, Congestion, Controller, Delivered, Init, Limits, Loss, RecoveryOwner, RttView, Sent,
+    SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -55,9 +55,9 @@ use forebay_base::{OptionList, Rate, Rng, Span, Time};
 use serde::{Deserialize, Serialize};
 
 /// Packets of an interval at least (section 3.1).
-const LEAST_PACKETS: u64 = 10;
+const MIN_PACKETS: u64 = 10;
 /// An interval in RTT: the least, and the width of what is drawn on top (section 3.1).
-const LEAST_RTTS: f64 = 1.7;
+const MIN_RTTS: f64 = 1.7;
 const MORE_RTTS: f64 = 0.5;
 /// Slope of the RTT's sigmoid (authors' code).
 const RTT_SLOPE: f64 = 10.0;
@@ -68,14 +68,14 @@ const FIRST_RTT: Span = Span::from_millis(100);
 /// Packet times by which the next interval may begin late without the application being the cause.
 const LATE_PACKETS: u64 = 4;
 /// Packets after the first that show a rate of arrivals.
-const LEAST_ARRIVALS: u64 = 5;
+const MIN_ARRIVALS: u64 = 5;
 /// Loss in knees above which the rate falls to that of arrivals.
 const FAR_KNEES: f64 = 2.0;
 /// An interval in which less than this share of what the rate allows has left was held back.
 const SENT_SHARE: f64 = 0.8;
 /// Intervals that are waited for at most: of an older one, what is known by then counts. A
 /// retransmission on suspicion (RFC 8985 section 7.3) leaves the fate of the first packet open.
-const MOST_INTERVALS: usize = 16;
+const MAX_INTERVALS: usize = 16;
 /// Intervals of start that may be open: the results of one come with the next (section 3.1).
 const OPEN_STARTS: usize = 2;
 
@@ -199,7 +199,7 @@ impl Interval {
     /// Rate of its arrivals in bit/s, by the clock of their ACKs; None for a few packets.
     fn arrival_bps(&self, mss_bytes: u64) -> Option<f64> {
         let span_s = self.arrivals.map(|(first, last)| last.since(first).as_secs_f64())?;
-        let many = self.arrived_bytes >= LEAST_ARRIVALS * mss_bytes && span_s > 0.0;
+        let many = self.arrived_bytes >= MIN_ARRIVALS * mss_bytes && span_s > 0.0;
         many.then(|| 8.0 * self.arrived_bytes as f64 / span_s)
     }
 
@@ -357,9 +357,9 @@ impl Pcc {
 
     /// Equation 2.
     fn length(&mut self) -> Span {
-        let drawn = LEAST_RTTS + MORE_RTTS * self.state.rng.unit();
+        let drawn = MIN_RTTS + MORE_RTTS * self.state.rng.unit();
         let rtts = Span::from_secs_f64(drawn * self.state.srtt.as_secs_f64());
-        rtts.max(self.rate.span_of(LEAST_PACKETS * self.mss_bytes)).max(Span::from_micros(1))
+        rtts.max(self.rate.span_of(MIN_PACKETS * self.mss_bytes)).max(Span::from_micros(1))
     }
 
     /// Equation 4, with the eps of the next decision.
@@ -470,7 +470,7 @@ impl Pcc {
         }
         let held_back = 1e6 * x < SENT_SHARE * interval.bps;
         let over_knee = held_back && loss > FAR_KNEES * self.state.params.loss_knee;
-        if over_knee && interval.lost_bytes >= LEAST_PACKETS * self.mss_bytes {
+        if over_knee && interval.lost_bytes >= MIN_PACKETS * self.mss_bytes {
             return self.fall_back(1e6 * x * (1.0 - loss));
         }
         if late {
@@ -517,7 +517,7 @@ impl Pcc {
             let state = &mut *self.state;
             let Some(next) = state.intervals[1].began else { return };
             if state.intervals[0].open > 0 {
-                if state.intervals.len() <= MOST_INTERVALS {
+                if state.intervals.len() <= MAX_INTERVALS {
                     return;
                 }
                 let oldest = &mut state.intervals[0];
@@ -629,11 +629,11 @@ impl Controller for Pcc {
         }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let (rate, utility) = (self.rate.bps() as f64, self.state.last_utility);
-        visit(Observed { name: "rate", unit: "bit/s", value: rate });
-        visit(Observed { name: "utility", unit: "Mbit/s", value: utility });
-        visit(Observed { name: "eps", unit: "", value: self.eps() });
+        visit(SeriesSample { name: "rate", unit: "bit/s", value: rate });
+        visit(SeriesSample { name: "utility", unit: "Mbit/s", value: utility });
+        visit(SeriesSample { name: "eps", unit: "", value: self.eps() });
     }
 }
 

@@ -27,8 +27,8 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, NextPacket, Recovered, RecoveryOwner, RttView, Sent,
-    Stamp, Tag, Timeout, Traits,
+    Ack, Congestion, Controller, HeaderEdits, Init, Limits, NextPacket, Recovered, RecoveryOwner,
+    RttView, Sent, Tag, Timeout, Traits,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::newreno::{self, NewReno};
@@ -39,10 +39,10 @@ use serde::{Deserialize, Serialize};
 
 /// Longest time between two looks at what routers grant, whatever the RTT (authors' code:
 /// SYN_DELAY).
-const LONGEST_SILENCE: Span = Span::from_millis(500);
+const MAX_SILENCE: Span = Span::from_millis(500);
 /// The shortest packet that equation 5 asks for, IP header included: half of it is payload, with
 /// IPv4.
-const SHORTEST_PACKET_BYTES: u64 = 128;
+const MIN_PACKET_BYTES: u64 = 128;
 
 /// Parameters of RCP end points: there are none, all choices are the routers'.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -92,8 +92,8 @@ impl Rcp {
 
     /// Equation 5; None: longer than any packet.
     fn longest_packet(&self) -> Option<u16> {
-        let bytes = self.granted?.bytes_in(LONGEST_SILENCE.min(self.min_rtt * 2));
-        u16::try_from(bytes.max(SHORTEST_PACKET_BYTES)).ok()
+        let bytes = self.granted?.bytes_in(MAX_SILENCE.min(self.min_rtt * 2));
+        u16::try_from(bytes.max(MIN_PACKET_BYTES)).ok()
     }
 }
 
@@ -167,12 +167,12 @@ impl Controller for Rcp {
     }
 
     /// Equations 1 and 5.
-    fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
+    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
         let mut options = OptionList::EMPTY;
         let request = Request { rate: None, rtt: self.srtt };
         request.push(&mut options).expect("12 bytes fit into 40");
         let max_wire_len = self.longest_packet();
-        Stamp { options: Some(options), max_wire_len, ..Stamp::default() }
+        HeaderEdits { options: Some(options), max_wire_len, ..HeaderEdits::default() }
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {
@@ -241,7 +241,7 @@ mod tests {
     }
     fn request(rcp: &mut Rcp, syn: bool) -> (Request, usize) {
         let next = NextPacket { syn, ..next_packet() };
-        let options = rcp.stamp(NOW, &next).options.unwrap();
+        let options = rcp.hop_time(NOW, &next).options.unwrap();
         (Request::find(&options).unwrap(), options.len())
     }
 
@@ -278,7 +278,7 @@ mod tests {
         let longest = |rate, min| {
             let (mut rcp, rtt) = (rcp(), RttView { min, ..ack(0).rtt });
             rcp.on_established(NOW, &rtt, Some(&grant(rate)));
-            rcp.stamp(NOW, &next).max_wire_len
+            rcp.hop_time(NOW, &next).max_wire_len
         };
         // 1500 bytes in 200 ms are 60 kbit/s.
         assert_eq!(longest(Rate::new(60_000), ms(100)), Some(1500));

@@ -17,7 +17,7 @@
 //! 3. on a new forecast Q is what is in flight. What is sent adds to Q; when the n-th tick since is
 //!    over, `Q = max(0, Q - P (F(n) - F(n - 1)))`;
 //! 4. after n ticks the sender may send `P (F(n + 6) - F(n + 1)) - Q`, ticks above 8 as 8:
-//!    look-ahead of 5 ticks, counted as the authors' code does;
+//!    early transit of 5 ticks, counted as the authors' code does;
 //! 5. if this is nothing for 50 ms, one packet of 100 bytes leaves: without any the receiver would
 //!    not learn that an outage is over;
 //! 6. Sprout-EWMA (`model = "ewma"`): `F(h) = h e`, e the mean of the packets of a tick, with a
@@ -41,8 +41,8 @@ pub use params::{Drain, Model, Params, Reach};
 pub use receiver::SproutReceiver;
 
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, LossPolicy, NextPacket, Observed, RecoveryOwner,
-    RttView, Sent, Stamp, Tag, Timeout, Traits,
+    Ack, Congestion, Controller, HeaderEdits, Init, Limits, LossPolicy, NextPacket, RecoveryOwner,
+    RttView, Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::{OptionList, Span, Time};
@@ -51,7 +51,7 @@ use receiver::PACKET_BYTES;
 
 /// Rule 5. No packet that the window cuts short is shorter, either.
 const HEARTBEAT: Span = Span::from_millis(50);
-const SHORTEST_BYTES: u16 = 100;
+const MIN_BYTES: u16 = 100;
 /// Headers of a packet: IPv4, TCP, timestamps and the option on data.
 const HEADER_BYTES: u64 = 56;
 /// A forecast is taken for new after so long, whatever its number.
@@ -69,7 +69,7 @@ struct State {
     initial_window_bytes: u64,
     /// P in payload bytes.
     packet_bytes: u64,
-    look_ahead: usize,
+    early_transit: usize,
     drain: Drain,
     forecast: Option<Forecast>,
     /// When it came, and ticks that are over since.
@@ -96,7 +96,7 @@ impl Sprout {
                 mss_bytes,
                 initial_window_bytes: init.initial_window_bytes.max(mss_bytes),
                 packet_bytes,
-                look_ahead: params.look_ahead_ticks.into(),
+                early_transit: params.early_transit_ticks.into(),
                 drain: params.drain,
                 forecast: None,
                 came: Time::ZERO,
@@ -128,7 +128,7 @@ impl State {
     fn allowance_bytes(&self) -> u64 {
         let Some(forecast) = &self.forecast else { return 0 };
         let from = self.ticks + 1;
-        let to = (from + self.look_ahead).min(TICKS);
+        let to = (from + self.early_transit).min(TICKS);
         let packets = forecast.within(to) - forecast.within(from);
         u64::from(packets) * self.packet_bytes
     }
@@ -139,7 +139,7 @@ impl State {
     fn set_room(&mut self, bytes: u64) {
         let rest = bytes % self.mss_bytes + HEADER_BYTES;
         self.room_bytes = bytes;
-        self.credits = bytes / self.mss_bytes + u64::from(rest >= SHORTEST_BYTES.into());
+        self.credits = bytes / self.mss_bytes + u64::from(rest >= MIN_BYTES.into());
     }
     /// What a packet takes of the room: headers count, so that one that is short takes more than
     /// its payload.
@@ -150,13 +150,13 @@ impl State {
     /// The longest that the next packet may be on the wire.
     fn longest(&self) -> Option<u16> {
         if self.heartbeat {
-            return Some(SHORTEST_BYTES);
+            return Some(MIN_BYTES);
         }
         if self.forecast.is_none() || self.room_bytes >= self.mss_bytes {
             return None;
         }
         let rest = (self.room_bytes + HEADER_BYTES).min(u16::MAX.into()) as u16;
-        Some(rest.max(SHORTEST_BYTES))
+        Some(rest.max(MIN_BYTES))
     }
 
     /// The end of the tick that runs; None after the last but one, from which on nothing changes.
@@ -250,14 +250,14 @@ impl Controller for Sprout {
         RecoveryOwner::Controller
     }
 
-    fn stamp(&mut self, _now: Time, next: &NextPacket) -> Stamp {
+    fn hop_time(&mut self, _now: Time, next: &NextPacket) -> HeaderEdits {
         if next.syn || next.payload_bytes == 0 {
-            return Stamp::default();
+            return HeaderEdits::default();
         }
         let mut options = OptionList::EMPTY;
         self.state.wait(next).push(&mut options).expect("6 bytes fit into 40");
         let max_wire_len = self.state.longest();
-        Stamp { options: Some(options), max_wire_len, ..Stamp::default() }
+        HeaderEdits { options: Some(options), max_wire_len, ..HeaderEdits::default() }
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -277,9 +277,9 @@ impl Controller for Sprout {
         }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let state = &self.state;
-        let mut show = |name, unit, value| visit(Observed { name, unit, value });
+        let mut show = |name, unit, value| visit(SeriesSample { name, unit, value });
         show("sprout_queue_bytes", "B", state.queue_bytes as f64);
         if let Some(forecast) = &state.forecast {
             let seconds = TICK.as_secs_f64() * TICKS as f64;

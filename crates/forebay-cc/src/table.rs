@@ -9,8 +9,9 @@
 //! `with Type` names it: `new(&Params)`, [`Feedback`].
 
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy, NextPacket,
-    Observed, Recovered, RecoveryOwner, RttView, Sent, Sibling, Stamp, Tag, Timeout, Traits,
+    Ack, AckPolicy, Congestion, Controller, Delivered, HeaderEdits, Init, Limits, Loss, LossPolicy,
+    NextPacket, Recovered, RecoveryOwner, RttView, Sent, SeriesSample, Sibling, Tag, Timeout,
+    Traits,
 };
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use alloc::boxed::Box;
@@ -255,8 +256,8 @@ impl Controller for AnyController {
         each_controller!(self, c => c.recovery_owner())
     }
     #[inline]
-    fn stamp(&mut self, now: Time, next: &NextPacket) -> Stamp {
-        each_controller!(self, c => c.stamp(now, next))
+    fn hop_time(&mut self, now: Time, next: &NextPacket) -> HeaderEdits {
+        each_controller!(self, c => c.hop_time(now, next))
     }
     #[inline]
     fn next_timeout(&self) -> Option<Time> {
@@ -275,7 +276,7 @@ impl Controller for AnyController {
     fn phase(&self) -> &'static str {
         each_controller!(self, c => c.phase())
     }
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         each_controller!(self, c => c.observe(visit))
     }
 }

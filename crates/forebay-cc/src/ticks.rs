@@ -38,7 +38,7 @@ struct Epoch {
 
 /// State of Linux's congestion avoidance. All windows in segments.
 #[derive(Clone, Debug)]
-pub(crate) struct Ticks {
+pub(crate) struct LinuxCubic {
     /// C in segments / s^3, and beta.
     c: f64,
     beta: f64,
@@ -53,10 +53,10 @@ pub(crate) struct Ticks {
     epoch: Option<Epoch>,
 }
 
-impl Ticks {
-    pub(crate) fn new(c: f64, beta: f64) -> Ticks {
+impl LinuxCubic {
+    pub(crate) fn new(c: f64, beta: f64) -> LinuxCubic {
         let (w_max, last_cwnd, last_tick, epoch) = (0, 0, 0, None);
-        Ticks { c, beta, credit: 0, cnt: 0, w_max, last_cwnd, last_tick, epoch }
+        LinuxCubic { c, beta, credit: 0, cnt: 0, w_max, last_cwnd, last_tick, epoch }
     }
 
     /// `acked` segments of a window of `cwnd` that limited sending: the window after them.
@@ -144,7 +144,7 @@ impl Ticks {
 
     /// The timer expired (`bictcp_reset`).
     pub(crate) fn on_rto(&mut self) {
-        *self = Ticks::new(self.c, self.beta);
+        *self = LinuxCubic::new(self.c, self.beta);
     }
 }
 
@@ -158,7 +158,7 @@ mod tests {
 
     /// Round trips of 100 ms, every second segment acknowledged, until the window is `until`: how
     /// long it takes, in ms.
-    fn time_to(ticks: &mut Ticks, mut cwnd: u32, until: u32) -> u64 {
+    fn time_to(ticks: &mut LinuxCubic, mut cwnd: u32, until: u32) -> u64 {
         let mut now = Time::from_secs(10);
         while cwnd < until {
             now += Span::from_nanos(2 * RTT.as_nanos() / u64::from(cwnd));
@@ -171,7 +171,7 @@ mod tests {
     fn before_the_first_loss_the_window_grows_by_5_percent_a_round_trip() {
         // ln 2 / ln 1.05 = 14.2 round trips of growth by compound interest; by whole segments of 20
         // acknowledged the same.
-        let ms = time_to(&mut Ticks::new(C, BETA), 200, 400);
+        let ms = time_to(&mut LinuxCubic::new(C, BETA), 200, 400);
         assert!((1_350..=1_470).contains(&ms), "{ms}");
     }
 
@@ -179,7 +179,7 @@ mod tests {
     fn the_way_back_to_the_last_maximum_takes_k() {
         // cbrt(300 / C) = 9.08 s; one smallest RTT ahead, and the last segments of the plateau
         // count from half a segment on.
-        let mut ticks = Ticks::new(C, BETA);
+        let mut ticks = LinuxCubic::new(C, BETA);
         assert_eq!(ticks.on_congestion(1_000, true), 700);
         let ms = time_to(&mut ticks, 700, 999);
         assert!((7_000..=9_100).contains(&ms), "{ms}");
@@ -187,7 +187,7 @@ mod tests {
 
     #[test]
     fn a_loss_below_the_last_maximum_aims_lower() {
-        let mut ticks = Ticks::new(C, BETA);
+        let mut ticks = LinuxCubic::new(C, BETA);
         assert_eq!(ticks.on_congestion(1_000, true), 700);
         assert_eq!(ticks.on_congestion(800, true), 560);
         // 800 x (1024 + 717) / 2048

@@ -31,7 +31,7 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, Congestion, CongestionCause, Controller, Init, Limits, Observed, Recovered, Sent, Tag,
+    Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, Sent, SeriesSample, Tag,
     Timeout, Traits,
 };
 use crate::idle_restart::IdleRestart;
@@ -251,7 +251,7 @@ impl Controller for Vegas {
         Traits {
             wants_rate: false,
             stamps: false,
-            sending_moves_limits: false,
+            limits_change_on_send: false,
             ..Traits::default()
         }
     }
@@ -349,10 +349,10 @@ impl Controller for Vegas {
         if self.in_slow_start() { "slow-start" } else { "congestion-avoidance" }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
-        visit(Observed { name: "diff", unit: "segments", value: self.diff });
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
+        visit(SeriesSample { name: "diff", unit: "segments", value: self.diff });
         if self.base < Span::MAX {
-            visit(Observed { name: "base_rtt", unit: "s", value: self.base.as_secs_f64() });
+            visit(SeriesSample { name: "base_rtt", unit: "s", value: self.base.as_secs_f64() });
         }
     }
 }

@@ -58,8 +58,8 @@ mod series;
 pub use rules::{Params, Preset, SlowStartEnd};
 
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy, Observed,
-    Recovered, RecoveryOwner, Sent, Tag, Timeout, Traits,
+    Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy, Recovered,
+    RecoveryOwner, Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use crate::cubic::Cubic;
 use crate::hystart::{SlowStart, SlowStartKind};
@@ -67,8 +67,8 @@ use alloc::boxed::Box;
 use alloc::vec::Vec;
 use bound::{Bound, cubic_from};
 use forebay_base::{Rate, Rng, Span, Time};
-use profile::{LEAST_POINTS, Profile};
-use refresh::Refresh;
+use profile::{MIN_POINTS, Profile};
+use refresh::MinDelayProbe;
 use rules::Rules;
 
 /// Rule 5.
@@ -79,10 +79,10 @@ const RTT_GAIN: f64 = 0.125;
 /// Growth of D_max that counts as one, in ms (authors' code).
 const GROWTH_MS: f64 = 1e-4;
 /// Epochs that a late timer makes up for.
-const MOST_EPOCHS: u32 = 4;
+const MAX_EPOCHS: u32 = 4;
 /// The largest share of a window in an epoch that is paced, and what is always allowed.
 const BURST_SHARE: f64 = 2.0;
-const LEAST_BURST: f64 = 10.0;
+const MIN_BURST: f64 = 10.0;
 /// Headers of a packet in bytes: IPv4, TCP and timestamps.
 const HEADER_BYTES: u64 = 52;
 /// The authors' code: D_min rises by this much where nothing else helps, in ms.
@@ -96,13 +96,13 @@ const TOO_EARLY: f64 = 20.0;
 const BOTTOM: f64 = 2.0;
 /// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
 /// Verus among themselves stay below it.
-const FAR: f64 = 1.5;
-const FOREIGN: Span = Span::from_secs(5);
+const COMPETITION_RATIO: f64 = 1.5;
+const COMPETITION_TIMEOUT: Span = Span::from_secs(5);
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 
 /// Set with w_p in a tag: the profile ignores this packet.
-const NO_LESSON: u64 = 1 << 63;
+const EXCLUDE_FROM_PROFILE: u64 = 1 << 63;
 
 fn ms(span: Span) -> f64 {
     span.as_nanos() as f64 / 1e6
@@ -110,7 +110,7 @@ fn ms(span: Span) -> f64 {
 
 /// The window under which a packet left, in packets.
 fn w_p(tag: Tag) -> f64 {
-    (tag.0 & !NO_LESSON) as f64
+    (tag.0 & !EXCLUDE_FROM_PROFILE) as f64
 }
 
 /// The sender of one path.
@@ -147,7 +147,7 @@ struct State {
     d_est_ms: f64,
     d_rtt_ms: f64,
     profile: Profile,
-    refresh: Refresh,
+    refresh: MinDelayProbe,
     /// Since when the set point is at its bottom below a queue of others.
     foreign_since: Option<Time>,
     /// Where the buffer is shallow.
@@ -191,7 +191,7 @@ impl Verus {
                 d_est_ms: 0.0,
                 d_rtt_ms: 0.0,
                 profile: Profile::new(rules.profile_cap, rules.idle_cap),
-                refresh: Refresh::new(rng),
+                refresh: MinDelayProbe::new(rng),
                 foreign_since: None,
                 bound: rules.loss_bound.then(|| Bound::new(init.clone())),
                 competing: None,
@@ -210,7 +210,7 @@ impl State {
     /// the application has less to send, its delay says nothing of the window.
     fn tag(&self) -> Tag {
         let other = self.competing.is_some() || self.refresh.is_draining() || self.idle;
-        Tag(self.window as u64 | if other { NO_LESSON } else { 0 })
+        Tag(self.window as u64 | if other { EXCLUDE_FROM_PROFILE } else { 0 })
     }
     /// F, in packets.
     fn in_flight(&self) -> f64 {
@@ -298,7 +298,7 @@ impl State {
         if self.recovering {
             self.set_window(self.window + 1.0 / self.window);
             self.d_est_ms = self.d_est_ms.min(self.profile.delay_ms(self.window));
-        } else if tag.0 & NO_LESSON == 0 {
+        } else if tag.0 & EXCLUDE_FROM_PROFILE == 0 {
             self.profile.add(now, w_p as u64, delay_ms);
         }
         let late = delay_ms > LATE_FACTOR * self.d_min_ms && !self.rules.authors;
@@ -396,7 +396,7 @@ impl State {
         let keep = if n > 1.0 { (n - 2.0) / (n - 1.0) } else { 1.0 };
         let mut packets = (window - self.in_flight() * keep).max(0.0);
         if self.rules.pacing {
-            packets = packets.min((BURST_SHARE * window / n.max(1.0)).max(LEAST_BURST));
+            packets = packets.min((BURST_SHARE * window / n.max(1.0)).max(MIN_BURST));
         }
         if self.rules.fractional {
             packets += self.carry;
@@ -424,7 +424,7 @@ impl State {
     /// Others keep the queue far beyond the ceiling while the set point is at its bottom.
     /// `least_ms` is the smallest delay of this epoch, if it had one.
     fn look_for_others(&mut self, now: Time, least_ms: Option<f64>) {
-        let far_ms = FAR * self.ceiling_ms();
+        let far_ms = COMPETITION_RATIO * self.ceiling_ms();
         let down = self.d_est_ms <= self.d_min_ms && !self.is_silent(now);
         let below = least_ms.is_some_and(|least_ms| least_ms <= far_ms);
         if below || !down || self.refresh.is_quiet(now) || self.competing.is_some() {
@@ -432,7 +432,7 @@ impl State {
             return;
         }
         let since = *self.foreign_since.get_or_insert(now);
-        if now.since(since) > FOREIGN {
+        if now.since(since) > COMPETITION_TIMEOUT {
             self.competing = Some(cubic_from(&self.init, BOTTOM));
             self.foreign_since = None;
         }
@@ -450,7 +450,7 @@ impl State {
         if self.slow_start.is_some() {
             return;
         }
-        for _ in 0..MOST_EPOCHS {
+        for _ in 0..MAX_EPOCHS {
             if self.next_epoch > now {
                 return;
             }
@@ -568,7 +568,7 @@ impl Controller for Verus {
             cubic.on_rto(now, timeout);
         }
         if state.slow_start.is_some() {
-            if state.profile.known() >= LEAST_POINTS {
+            if state.profile.known() >= MIN_POINTS {
                 state.leave_slow_start(now, 1.0)
             } else {
                 return state.set_window(1.0);
@@ -611,7 +611,7 @@ impl Controller for Verus {
         }
     }
 
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         self.state.observe(visit);
     }
 }

@@ -7,11 +7,11 @@
 use forebay_base::{Addr, IpVersion, OptionList, Rng, Span, Stream, Time};
 use forebay_cc::{
     Ack, AckDemand, AckPolicy, AnyController, AnyFeedback, Congestion, CongestionCause, Controller,
-    DatagramView, Delivered, EcnPolicy, Feedback, Init, Limits, Loss, LossPolicy, NextPacket,
-    Observed, PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, Sibling, Spec, Stamp,
-    TABLE, Tag, Timeout, Traits,
+    DatagramView, Delivered, EcnPolicy, Feedback, HeaderEdits, Init, Limits, Loss, LossPolicy,
+    NextPacket, PieceView, RateSample, Recovered, RecoveryOwner, RttView, Sent, SeriesSample,
+    Sibling, Spec, TABLE, Tag, Timeout, Traits,
 };
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 use forebay_signal::kickass::{Code, Offer, Report};
 use forebay_signal::sprout::{Forecast, TICKS};
 use std::collections::VecDeque;
@@ -32,12 +32,12 @@ const VARIANTS: &[&str] = &[
     r#"{"bbr1":{"extra_acked":true,"departure_time":true}}"#,
     r#"{"pcc":{"rules":"released","utility":"latency"}}"#,
     r#"{"ledbat":{"slowdowns":false}}"#,
-    r#"{"sprout":{"drain":"cumulative","look_ahead_ticks":7}}"#,
+    r#"{"sprout":{"drain":"cumulative","early_transit_ticks":7}}"#,
     r#"{"kickass":{"preset":"paper"}}"#,
     r#"{"kickass":{"tcp":"cubic","take":"mean","interface_mbps":1000.0}}"#,
 ];
 /// Packets that the model keeps out at most.
-const MOST_OUT: usize = 512;
+const MAX_OUT: usize = 512;
 
 /// A packet that is out.
 #[derive(Clone, Copy)]
@@ -146,19 +146,23 @@ impl Sender {
     }
 
     fn send(&mut self) {
-        if self.out.len() >= MOST_OUT {
+        if self.out.len() >= MAX_OUT {
             return;
         }
         let retransmission = self.rng.chance(0.1);
         let (now, number) = (self.now, self.numbers);
         let next = NextPacket { retransmission, ..next_packet(number) };
-        let stamp = self.each(|c| c.stamp(now, &next));
+        let hop_time = self.each(|c| c.hop_time(now, &next));
         let silent = !self.each(|c| c.traits().stamps);
-        assert!(!silent || stamp == Stamp::default(), "{}: a stamp unannounced", self.name);
-        let written = stamp.options.map_or(0, |options| options.len());
+        assert!(
+            !silent || hop_time == HeaderEdits::default(),
+            "{}: a stamp unannounced",
+            self.name
+        );
+        let written = hop_time.options.map_or(0, |options| options.len());
         let announced = self.each(|c| c.traits().option_bytes);
         assert_eq!(written, usize::from(announced), "{}: options on data", self.name);
-        self.note(u64::from(stamp.options.is_some()));
+        self.note(u64::from(hop_time.options.is_some()));
         let sent = Sent {
             number,
             bytes: MSS,
@@ -167,7 +171,7 @@ impl Sender {
             after_idle: self.out.is_empty(),
             app_limited: self.rng.chance(0.1),
         };
-        let (before, moves) = (self.shown().0, self.each(|c| c.traits().sending_moves_limits));
+        let (before, moves) = (self.shown().0, self.each(|c| c.traits().limits_change_on_send));
         let [variant, boxed] = &mut self.twins;
         let tags = [variant.on_sent(now, &sent), boxed.on_sent(now, &sent)];
         assert_eq!(tags[0], tags[1], "{}", self.name);
@@ -245,7 +249,13 @@ impl Sender {
     /// What routers write on ACKs, sense or nonsense: a machine that does not know an option leaves
     /// it alone.
     fn ack_options(&mut self) -> OptionList {
-        let asks = [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::Cancel, Ask::Pause];
+        let asks = [
+            BackPressureSignal::Nothing,
+            BackPressureSignal::Nothing,
+            BackPressureSignal::SlowDown,
+            BackPressureSignal::Cancel,
+            BackPressureSignal::Pause,
+        ];
         let signal = BackPressure {
             ask: asks[self.rng.below(5) as usize],
             allowance: self.rng.below(128).saturating_sub(64) as u8,
@@ -379,7 +389,7 @@ impl Sender {
         let name = self.name;
         self.each(|c| {
             let mut seen = Vec::new();
-            c.observe(&mut |Observed { name: series, value, .. }| {
+            c.observe(&mut |SeriesSample { name: series, value, .. }| {
                 assert!(!value.is_nan(), "{name}: {series}");
                 assert!(seen.iter().all(|&(other, _)| other != series), "{name}: {series} twice");
                 seen.push((series, value.to_bits()));
@@ -500,7 +510,7 @@ const TRAITS: Traits = Traits {
     wants_packets: true,
     wants_rate: false,
     stamps: false,
-    sending_moves_limits: false,
+    limits_change_on_send: false,
     option_bytes: 7,
     ecn_policy: Some(EcnPolicy::Rfc8257),
 };
@@ -559,9 +569,9 @@ impl Controller for Probe {
         self.note("recovery_owner");
         RecoveryOwner::Controller
     }
-    fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
+    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
         self.note("stamp");
-        Stamp { max_wire_len: Some(7), ..Stamp::default() }
+        HeaderEdits { max_wire_len: Some(7), ..HeaderEdits::default() }
     }
     fn next_timeout(&self) -> Option<Time> {
         self.note("next_timeout");
@@ -582,9 +592,9 @@ impl Controller for Probe {
         self.note("phase");
         "probe"
     }
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         self.note("observe");
-        visit(Observed { name: "probed", unit: "B", value: 7.0 });
+        visit(SeriesSample { name: "probed", unit: "B", value: 7.0 });
     }
 }
 
@@ -653,14 +663,14 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     let next = next_packet(number);
-    assert_eq!(any.stamp(now, &next).max_wire_len, Some(7));
+    assert_eq!(any.hop_time(now, &next).max_wire_len, Some(7));
     assert_eq!(any.next_timeout(), Some(LATER));
     any.on_timer(now);
     any.couple(&[], 7);
     assert_eq!((any.ssthresh_bytes(), any.phase()), (Some(7), "probe"));
     let mut seen = Vec::new();
     any.observe(&mut |observed| seen.push(observed));
-    assert_eq!(seen, [Observed { name: "probed", unit: "B", value: 7.0 }]);
+    assert_eq!(seen, [SeriesSample { name: "probed", unit: "B", value: 7.0 }]);
     let declared = methods(include_str!("../src/controller.rs"), "Controller");
     assert_eq!(*calls.lock().expect("one thread"), declared, "calls, in the order of the trait");
 }

@@ -1,7 +1,7 @@
 //! AIMD from outside: `cargo run --release --example aimd -- run dumbbell --protocol aimd,cubic`
 use forebay_base::Time;
 use forebay_cc::{
-    Ack, Congestion, Controller, Init, Limits, Observed, ParamError, Timeout, require,
+    Ack, Congestion, Controller, Init, Limits, ParamError, SeriesSample, Timeout, require,
 };
 use serde::{Deserialize, Serialize};
 use std::process::ExitCode;
@@ -44,9 +44,9 @@ impl Controller for Aimd {
     fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {
         (self.ssthresh, self.cwnd) = ((self.cwnd * self.keep).max(2.0 * self.mss), self.mss);
     }
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let value = self.add * self.mss / self.cwnd.max(1.0);
-        visit(Observed { name: "added_per_packet", unit: "B", value });
+        visit(SeriesSample { name: "added_per_packet", unit: "B", value });
     }
 }
 

@@ -6,7 +6,7 @@ use forebay_lab::scenario::{Expectation, Over};
 use forebay_lab::{ExpectationResult, Status};
 
 /// Most seeds that a sentence names one by one or in ranges.
-const MOST_SEEDS: usize = 12;
+const MAX_SEEDS: usize = 12;
 
 /// What a scenario expects, such as "queue_delay_p95_ms <= 50 ms, largest over seeds".
 pub fn expected(of: &Expectation) -> String {
@@ -101,7 +101,7 @@ fn found(of: &ExpectationResult, value: Option<String>) -> String {
 fn seeds_that_do_not(of: &ExpectationResult) -> Option<String> {
     let plural = if of.failing_seeds.len() == 1 { "" } else { "s" };
     let seeds = ranges(&of.failing_seeds);
-    let few = seeds.split(", ").count() <= MOST_SEEDS;
+    let few = seeds.split(", ").count() <= MAX_SEEDS;
     let one = of.seed.is_some_and(|seed| of.failing_seeds == [seed]);
     (few && !one).then(|| format!("not met with seed{plural} {seeds}"))
 }

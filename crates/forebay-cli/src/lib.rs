@@ -16,11 +16,11 @@ mod completions;
 mod expect;
 mod explain;
 mod failure;
+mod huge_pages;
 mod interrupt;
 mod list;
 mod man;
 mod output;
-mod pages;
 mod report;
 mod reproduce;
 mod run;
@@ -36,7 +36,9 @@ use std::process::ExitCode;
 use std::sync::Arc;
 use terminal::Paint;
 
-pub use forebay_lab::scenario::{Bundle, NoParams, RegisterError, Registration, Registry};
+pub use forebay_lab::scenario::{
+    NetworkRequirements, NoParams, RegisterError, Registration, Registry,
+};
 
 /// The command: reads the arguments of the process, and does what they ask.
 pub fn main() -> ExitCode {
@@ -55,7 +57,7 @@ fn run_with(registry: Arc<Registry>) -> ExitCode {
         }
     };
     if matches!(cli.command, Command::Run(_) | Command::Reproduce(_) | Command::Bench(_)) {
-        pages::ask_for_huge();
+        huge_pages::ask_for_huge();
     }
     match execute(cli.command, &registry) {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,7 @@
 
 use crate::harness::{Bench, repeat};
 use forebay_base::{Rng, Span, Stream, Time};
-use forebay_sim::Agenda;
+use forebay_sim::EventQueue;
 
 /// A population of events, each of which is pushed again when it has left.
 #[derive(Clone, Copy)]
@@ -38,7 +38,7 @@ fn delays(load: Load) -> Vec<Span> {
     (0..DRAWN).map(|_| draw()).collect()
 }
 
-fn hold(mut agenda: Agenda, load: Load) -> u64 {
+fn hold(mut agenda: EventQueue, load: Load) -> u64 {
     let delays = delays(load);
     let mut drawn = (0..DRAWN).cycle();
     let mut delay = || delays[drawn.next().expect("without end") & (DRAWN - 1)];
@@ -50,8 +50,9 @@ fn hold(mut agenda: Agenda, load: Load) -> u64 {
 }
 
 pub fn benches() -> Vec<Bench> {
-    let kinds = [("calendar", Agenda::calendar as fn() -> Agenda), ("binary", Agenda::binary)];
-    let of = |(kind, agenda): (&str, fn() -> Agenda)| {
+    let kinds =
+        [("calendar", EventQueue::calendar as fn() -> EventQueue), ("binary", EventQueue::binary)];
+    let of = |(kind, agenda): (&str, fn() -> EventQueue)| {
         LOADS.map(|load| {
             Bench::new(format!("agenda/{kind}-{}", load.name), move || hold(agenda(), load))
         })

@@ -6,7 +6,7 @@ use forebay_base::{Rng, Span, Stream, Time};
 use forebay_router::inrpp::{
     Arrived, CacheLimits, Cached, Class, FlowKey, Interface, Settings, State,
 };
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 use std::hint::black_box;
 
 const FLOWS: u32 = 50;
@@ -94,7 +94,7 @@ fn ask() -> u64 {
         let flow = port.flow();
         let arrived = port.arrived();
         let told = port.interface.on_ack(port.now, flow, arrived, BackPressure::default());
-        assert!(matches!(told.ask, Ask::SlowDown | Ask::Pause));
+        assert!(matches!(told.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause));
     })
 }
 
@@ -102,7 +102,12 @@ fn ask() -> u64 {
 fn hold() -> u64 {
     let mut port = Port::filled(5_000_000);
     let nonce = Nonce::new(7);
-    let asked = BackPressure { ask: Ask::SlowDown, routers: 1, nonce, ..BackPressure::default() };
+    let asked = BackPressure {
+        ask: BackPressureSignal::SlowDown,
+        routers: 1,
+        nonce,
+        ..BackPressure::default()
+    };
     let ack = |port: &mut Port| {
         port.now += STEP;
         let flow = port.flow();

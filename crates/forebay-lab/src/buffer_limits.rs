@@ -5,7 +5,7 @@ use forebay_scenario::Scenario;
 use forebay_transport::TcpConfig;
 
 /// A flow that is held back for less of its life has no note.
-const LEAST_SHARE: f64 = 0.1;
+const MIN_SHARE: f64 = 0.1;
 /// The largest window that a header can say without window scaling (RFC 9293 section 3.1), in
 /// bytes.
 const UNSCALED_BYTES: u64 = 65_535;
@@ -87,7 +87,7 @@ impl About<'_> {
         remedy: &str,
         flows: impl Iterator<Item = (&'a FlowResult, f64)>,
     ) -> Option<String> {
-        let limited: Vec<_> = flows.filter(|(_, share)| *share >= LEAST_SHARE).collect();
+        let limited: Vec<_> = flows.filter(|(_, share)| *share >= MIN_SHARE).collect();
         let mut ids: Vec<u32> = limited.iter().map(|(flow, _)| flow.id).collect();
         ids.sort_unstable();
         ids.dedup();

@@ -3,7 +3,7 @@
 use crate::memory;
 use crate::result::{RunKey, Sweep, SweepMemory};
 use crate::run_one;
-use forebay_reference::Known;
+use forebay_reference::ReferenceCache;
 use forebay_run::{Missing, Progress, RunError, RunOptions, RunResult};
 use forebay_scenario::Scenario;
 use forebay_scenario::memory_estimate::{Admission, MemoryEstimate, NotEnoughMemory, admit};
@@ -77,7 +77,7 @@ impl SweepPlan<'_> {
 pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
     assert!(options.jobs > 0, "a sweep needs a job");
     let keys = keys_of(plan);
-    let (state, known) = (SweepState::new(keys.len(), options), Known::default());
+    let (state, known) = (SweepState::new(keys.len(), options), ReferenceCache::default());
     let run = RunOptions { known: Some(&known), ..options.run };
     let options = &SweepOptions { run, ..*options };
     let jobs = options.jobs.min(keys.len());

@@ -11,7 +11,7 @@ pub mod statistics;
 
 pub use metrics::{
     ClassMetrics, Counted, DifferenceRow, FLOW_COLUMNS, FlowColumn, FlowMetrics, FlowResult,
-    FlowValue, Hidden, METRICS, MOST_FLOWS_BY_PORT, Means, MetricDoc, Metrics, OfLinks, Paired,
+    FlowValue, Hidden, MAX_FLOWS_BY_PORT, METRICS, Means, MetricDoc, Metrics, OfLinks, Paired,
     RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable, difference_rows, labels,
     rows, typical_sizes,
 };

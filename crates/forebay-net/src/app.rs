@@ -1,6 +1,6 @@
 //! The application of a client that writes over time, or stops.
 
-use crate::life::{Law, Writing};
+use crate::life::{TimeDistribution, Writing};
 use crate::spec::FlowSpec;
 use forebay_base::{Rng, Serializer, Span, Time};
 use forebay_transport::Connection;
@@ -20,9 +20,9 @@ pub(crate) struct App {
     left: Option<u64>,
     /// Bytes that it writes in total; [`u64::MAX`]: without end.
     total: u64,
-    pen: Pen,
+    pen: WritePattern,
     /// Periods in which it writes, and pauses.
-    periods: Option<[Law; 2]>,
+    periods: Option<[TimeDistribution; 2]>,
     rng: Rng,
     on: bool,
     /// When this period ends.
@@ -31,7 +31,7 @@ pub(crate) struct App {
 }
 
 /// How it writes in a period in which it writes.
-enum Pen {
+enum WritePattern {
     /// As fast as the transport sends.
     Greedy,
     /// One chunk each time that the rate allows one.
@@ -55,9 +55,9 @@ impl App {
         let pen = match life.write {
             Some(Writing { rate: Some(rate), chunk_bytes, .. }) => {
                 let clock = Serializer::new(rate);
-                Pen::Paced { clock, chunk_bytes, writes_at: now, rest: Span::ZERO }
+                WritePattern::Paced { clock, chunk_bytes, writes_at: now, rest: Span::ZERO }
             }
-            _ => Pen::Greedy,
+            _ => WritePattern::Greedy,
         };
         Some(App {
             stop: life.stop.unwrap_or(Time::MAX),
@@ -74,7 +74,7 @@ impl App {
 
     /// The connection is about to open. It was made with all bytes that the flow sends.
     pub fn begin(&mut self, now: Time, connection: &mut Connection) {
-        if self.periods.is_some() || matches!(self.pen, Pen::Paced { .. }) {
+        if self.periods.is_some() || matches!(self.pen, WritePattern::Paced { .. }) {
             connection.hold(now);
             self.start_period(now, connection);
         }
@@ -87,7 +87,7 @@ impl App {
             return Time::MAX;
         }
         let writes_at = match self.pen {
-            Pen::Paced { writes_at, .. } if self.on => writes_at,
+            WritePattern::Paced { writes_at, .. } if self.on => writes_at,
             _ => Time::MAX,
         };
         self.stop.min(self.turns_at).min(writes_at)
@@ -117,7 +117,7 @@ impl App {
     }
 
     fn stop(&mut self, now: Time, connection: &mut Connection) {
-        if let Pen::Greedy = self.pen {
+        if let WritePattern::Greedy = self.pen {
             connection.hold(now);
         }
         connection.close(now);
@@ -129,13 +129,13 @@ impl App {
         self.on = true;
         self.turns_at = self.end_of_period(now);
         match &mut self.pen {
-            Pen::Greedy => {
+            WritePattern::Greedy => {
                 connection.write(now, self.left.unwrap_or(u64::MAX));
                 if self.left.is_some() {
                     connection.close(now); // unless the period ends before all has been sent
                 }
             }
-            Pen::Paced { writes_at, rest, .. } => *writes_at = now + *rest,
+            WritePattern::Paced { writes_at, rest, .. } => *writes_at = now + *rest,
         }
     }
 
@@ -152,8 +152,8 @@ impl App {
         self.on = false;
         self.turns_at = self.end_of_period(at);
         match &mut self.pen {
-            Pen::Paced { writes_at, rest, .. } => *rest = writes_at.since(at),
-            Pen::Greedy => {
+            WritePattern::Paced { writes_at, rest, .. } => *rest = writes_at.since(at),
+            WritePattern::Greedy => {
                 let written = connection.hold(now);
                 if self.left.is_some() {
                     self.left = Some(self.total.saturating_sub(written));
@@ -167,7 +167,9 @@ impl App {
     }
 
     fn write_chunk(&mut self, at: Time, now: Time, connection: &mut Connection) {
-        let Pen::Paced { clock, chunk_bytes, writes_at, .. } = &mut self.pen else { return };
+        let WritePattern::Paced { clock, chunk_bytes, writes_at, .. } = &mut self.pen else {
+            return;
+        };
         let chunk = u64::from(*chunk_bytes).min(self.left.unwrap_or(u64::MAX));
         connection.write(now, chunk);
         *writes_at = at + clock.serialize(*chunk_bytes);

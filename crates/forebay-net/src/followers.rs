@@ -7,20 +7,20 @@ use alloc::vec::Vec;
 use forebay_base::FlowId;
 
 /// The most that [`Writing::chunk_bytes`] may be.
-const MOST_CHUNK_BYTES: u32 = (1 << 24) - 1;
+const MAX_CHUNK_BYTES: u32 = (1 << 24) - 1;
 
-/// Check the [`Life`] of each flow.
+/// Check the [`AppSchedule`] of each flow.
 pub(crate) fn check(flows: &[FlowSpec]) -> Result<(), SpecError> {
     for (flow, spec) in (0..).map(FlowId).zip(flows) {
         if let Some(why) = fault_of(flows, flow, spec) {
-            return Err(SpecError::Life { flow, why });
+            return Err(SpecError::AppSchedule { flow, why });
         }
     }
     let before = |flow: usize| flows[flow].after().map(|after| after.flow.index());
     match in_a_circle(flows.len(), before) {
         Some(flow) => {
             let flow = FlowId(flow as u32);
-            Err(SpecError::Life { flow, why: "it waits for its own end" })
+            Err(SpecError::AppSchedule { flow, why: "it waits for its own end" })
         }
         None => Ok(()),
     }
@@ -49,7 +49,7 @@ fn fault_of(flows: &[FlowSpec], flow: FlowId, spec: &FlowSpec) -> Option<&'stati
         return Some("a flow over several paths writes all it has at once");
     }
     let Writing { rate, chunk_bytes, periods } = life.write?;
-    if rate.is_some() && !(1..=MOST_CHUNK_BYTES).contains(&chunk_bytes) {
+    if rate.is_some() && !(1..=MAX_CHUNK_BYTES).contains(&chunk_bytes) {
         return Some("a chunk has 1 to 2^24 - 1 bytes");
     }
     (rate.is_none() && periods.is_none()).then_some("it writes over time, and neither says how")
@@ -76,16 +76,16 @@ pub fn in_a_circle(flows: usize, before: impl Fn(usize) -> Option<usize>) -> Opt
 
 /// Successors of flows: where those of each flow begin, and all successors, flow by flow.
 #[derive(Default)]
-pub(crate) struct Followers {
+pub(crate) struct DependentFlows {
     /// Empty where no flow follows another.
     first: Vec<u32>,
     all: Vec<FlowId>,
 }
 
-impl Followers {
-    pub fn of(flows: &[FlowSpec]) -> Followers {
+impl DependentFlows {
+    pub fn of(flows: &[FlowSpec]) -> DependentFlows {
         if flows.iter().all(|flow| flow.after().is_none()) {
-            return Followers::default();
+            return DependentFlows::default();
         }
         let mut first = vec![0; flows.len() + 1];
         let followed = || flows.iter().filter_map(FlowSpec::after).map(|after| after.flow.index());
@@ -96,7 +96,7 @@ impl Followers {
         let mut all: Vec<FlowId> = (0..flows.len() as u32).map(FlowId).collect();
         all.retain(|flow| flows[flow.index()].after().is_some());
         all.sort_by_key(|flow| flows[flow.index()].after().map(|after| after.flow.0));
-        Followers { first, all }
+        DependentFlows { first, all }
     }
     /// The flows that follow `flow`, by number.
     pub fn of_flow(&self, flow: FlowId) -> &[FlowId] {
@@ -110,11 +110,11 @@ impl Followers {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::life::{Law, Life};
+    use crate::life::{AppSchedule, TimeDistribution};
     use alloc::boxed::Box;
     use forebay_base::{NodeId, Span, Time};
 
-    fn flow(bytes: Option<u64>, life: Life) -> FlowSpec {
+    fn flow(bytes: Option<u64>, life: AppSchedule) -> FlowSpec {
         FlowSpec {
             src: NodeId(0),
             dst: NodeId(1),
@@ -125,21 +125,21 @@ mod tests {
             paths: Vec::new(),
         }
     }
-    fn after(flow: u32) -> Life {
-        let think = Law::Constant(Span::ZERO);
-        Life { after: Some(After { flow: FlowId(flow), think }), ..Life::default() }
+    fn after(flow: u32) -> AppSchedule {
+        let think = TimeDistribution::Constant(Span::ZERO);
+        AppSchedule { after: Some(After { flow: FlowId(flow), think }), ..AppSchedule::default() }
     }
     fn fault(flows: &[FlowSpec]) -> Option<(u32, &'static str)> {
         match check(flows) {
-            Err(SpecError::Life { flow, why }) => Some((flow.0, why)),
+            Err(SpecError::AppSchedule { flow, why }) => Some((flow.0, why)),
             _ => None,
         }
     }
 
     #[test]
     fn lives_that_cannot_be_led() {
-        let sized = || flow(Some(1), Life::default());
-        let stop = |s| Life { stop: Some(Time::from_secs(s)), ..Life::default() };
+        let sized = || flow(Some(1), AppSchedule::default());
+        let stop = |s| AppSchedule { stop: Some(Time::from_secs(s)), ..AppSchedule::default() };
         assert_eq!(fault(&[sized(), flow(Some(1), after(0))]), None);
         let itself = fault(&[sized(), flow(Some(1), after(1))]);
         assert_eq!(itself, Some((1, "it follows itself")));
@@ -147,7 +147,7 @@ mod tests {
         assert_eq!(gone, Some((0, "the flow that it follows is not there")));
         let circle = [1, 2, 0].map(|f| flow(Some(1), after(f)));
         assert_eq!(fault(&circle), Some((0, "it waits for its own end")));
-        let never = fault(&[flow(None, Life::default()), flow(Some(1), after(0))]);
+        let never = fault(&[flow(None, AppSchedule::default()), flow(Some(1), after(0))]);
         assert_eq!(never, Some((1, "the flow that it follows never ends")));
         assert_eq!(fault(&[flow(None, stop(1)), flow(Some(1), after(0))]), None);
         assert_eq!(fault(&[flow(None, stop(0))]), Some((0, "it stops before it starts")));
@@ -160,11 +160,11 @@ mod tests {
     fn followers_by_hand() {
         let flows = [0, 0, 0, 1].map(|f| flow(Some(1), after(f)));
         let flows: Vec<FlowSpec> =
-            [flow(Some(1), Life::default())].into_iter().chain(flows).collect();
-        let followers = Followers::of(&flows);
+            [flow(Some(1), AppSchedule::default())].into_iter().chain(flows).collect();
+        let followers = DependentFlows::of(&flows);
         let of =
             |flow: u32| followers.of_flow(FlowId(flow)).iter().map(|f| f.0).collect::<Vec<_>>();
         assert_eq!([of(0), of(1), of(2), of(4)], [vec![1, 2, 3], vec![4], vec![], vec![]]);
-        assert!(Followers::of(&flows[..1]).of_flow(FlowId(0)).is_empty());
+        assert!(DependentFlows::of(&flows[..1]).of_flow(FlowId(0)).is_empty());
     }
 }

@@ -10,12 +10,12 @@ extern crate alloc;
 mod app;
 mod build;
 mod channel;
+mod early_transit;
 mod fabric;
 mod followers;
 mod host;
 mod life;
 mod link;
-mod look_ahead;
 mod node;
 mod ports;
 mod reassembly;
@@ -27,20 +27,21 @@ pub use channel::{
     AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
     DeliveryTrace, DeliveryTraceBuilder, RadioLink, TokenBucket, TraceChannel, TraceError,
 };
+pub use early_transit::{EarlyTransitPlan, Guard, Guards, Ineligible, LinkEarlyTransit};
 pub use fabric::{Conservation, Deadline, Driver, DriverError, Fabric, Horizon, Mail, PacketEvent};
 pub use followers::in_a_circle;
 pub use host::{EndId, Host, HostContext, Received, Socket};
-pub use life::{After, Law, Life, Writing};
+pub use life::{After, AppSchedule, TimeDistribution, Writing};
 pub use link::{
     AnyLink, FifoLink, Fragments, Impairment, LinkStats, LossModel, MiddleboxCounts, MiddleboxSpec,
     QueuedLink, StripOptions,
 };
-pub use look_ahead::{Guard, Guards, LinkLookAhead, LookAheadPlan, Refusal};
 pub use node::Node;
 pub use ports::PortTable;
 pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use spec::{
-    ChannelSpec, EventSpec, FlowSpec, Forgery, ForwardingSpec, Knowledge, LinkSpec, MakeDiscipline,
-    NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, TransportSpec,
+    ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, Knowledge, LinkSpec, MakeDiscipline,
+    NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, SchemeSpec, SpecError, SpoofedFragment,
+    TransportSpec,
 };
 pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

@@ -5,7 +5,7 @@ use forebay_base::{FlowId, Rate, Rng, Span, Time};
 
 /// What the application of a flow does beside writing all its bytes at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Life {
+pub struct AppSchedule {
     /// It opens its connection when another flow has ended.
     pub after: Option<After>,
     /// When it stops writing. Bytes written by then are delivered, and FIN follows. An application
@@ -26,7 +26,7 @@ pub struct After {
     /// or when its client gives up.
     pub flow: FlowId,
     /// From then until the SYN is sent; drawn once, for each flow from its own random stream.
-    pub think: Law,
+    pub think: TimeDistribution,
 }
 
 /// An application that writes over time. Its clock starts with the SYN, in a period in which it
@@ -40,7 +40,7 @@ pub struct Writing {
     pub chunk_bytes: u32,
     /// How long it writes and how long it does not, in turn; each period is drawn anew, and lasts
     /// at least [`Writing::SHORTEST`]. None: it always writes.
-    pub periods: Option<[Law; 2]>,
+    pub periods: Option<[TimeDistribution; 2]>,
 }
 
 impl Writing {
@@ -50,7 +50,7 @@ impl Writing {
 
 /// A span of time, or its distribution.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Law {
+pub enum TimeDistribution {
     /// Always this.
     Constant(Span),
     /// Exponential with this mean.
@@ -59,13 +59,15 @@ pub enum Law {
     Uniform(Span, Span),
 }
 
-impl Law {
+impl TimeDistribution {
     /// One draw.
     pub fn draw(&self, rng: &mut Rng) -> Span {
         match *self {
-            Law::Constant(span) => span,
-            Law::Exponential(mean) => Span::from_secs_f64(mean.as_secs_f64() * rng.exponential()),
-            Law::Uniform(least, most) => {
+            TimeDistribution::Constant(span) => span,
+            TimeDistribution::Exponential(mean) => {
+                Span::from_secs_f64(mean.as_secs_f64() * rng.exponential())
+            }
+            TimeDistribution::Uniform(least, most) => {
                 let width = most.saturating_sub(least).as_nanos();
                 least + Span::from_nanos(rng.below(width.saturating_add(1).max(1)))
             }
@@ -74,16 +76,16 @@ impl Law {
     /// The mean.
     pub fn mean(&self) -> Span {
         match *self {
-            Law::Constant(mean) | Law::Exponential(mean) => mean,
-            Law::Uniform(least, most) => (least + most) / 2,
+            TimeDistribution::Constant(mean) | TimeDistribution::Exponential(mean) => mean,
+            TimeDistribution::Uniform(least, most) => (least + most) / 2,
         }
     }
     /// True if each draw is the same.
     pub fn is_constant(&self) -> bool {
         match *self {
-            Law::Constant(_) => true,
-            Law::Exponential(mean) => mean.is_zero(),
-            Law::Uniform(least, most) => least == most,
+            TimeDistribution::Constant(_) => true,
+            TimeDistribution::Exponential(mean) => mean.is_zero(),
+            TimeDistribution::Uniform(least, most) => least == most,
         }
     }
 }
@@ -98,8 +100,10 @@ mod tests {
     fn laws_have_their_means() {
         let mut rng = Rng::new(1, Stream::Test, 0);
         let ms = Span::from_millis;
-        assert_eq!(Law::Constant(ms(7)).draw(&mut rng), ms(7));
-        for law in [Law::Exponential(ms(100)), Law::Uniform(ms(50), ms(150))] {
+        assert_eq!(TimeDistribution::Constant(ms(7)).draw(&mut rng), ms(7));
+        for law in
+            [TimeDistribution::Exponential(ms(100)), TimeDistribution::Uniform(ms(50), ms(150))]
+        {
             let draws: Vec<f64> = (0..20_000).map(|_| law.draw(&mut rng).as_secs_f64()).collect();
             let mean = draws.iter().sum::<f64>() / draws.len() as f64;
             let (least, most) = draws.iter().fold((1.0, 0.0), |(a, b), &x| (x.min(a), x.max(b)));
@@ -107,7 +111,9 @@ mod tests {
             assert!((mean - 0.1).abs() < 0.003, "{law:?}: {mean}");
             match law {
                 // The largest of n draws is about 0.1 ln n = 1 s.
-                Law::Exponential(_) => assert!(least < 1e-4 && most > 0.6, "{least} {most}"),
+                TimeDistribution::Exponential(_) => {
+                    assert!(least < 1e-4 && most > 0.6, "{least} {most}")
+                }
                 _ => assert!((0.05..=0.0501).contains(&least) && most <= 0.15, "{least} {most}"),
             }
         }

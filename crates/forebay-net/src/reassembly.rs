@@ -367,7 +367,7 @@ pub(crate) fn join(
 mod tests {
     use super::*;
     use alloc::vec;
-    use forebay_base::{Cold, Endpoint, Kind, Piece, TcpFields, cut_ipv4, cut_ipv6};
+    use forebay_base::{Cold, Endpoint, FragmentRange, Kind, TcpFields, cut_ipv4, cut_ipv6};
 
     const UDP: u8 = 17;
 
@@ -389,7 +389,7 @@ mod tests {
         /// A piece of UDP with bytes of its own. Length of the datagram, if that made it whole.
         fn piece(&mut self, ip_id: u32, first: u16, len: u16, more: bool) -> Option<u16> {
             let body = vec![first as u8; usize::from(len)];
-            let piece = Some(Piece::from_outside(first, more, UDP));
+            let piece = Some(FragmentRange::from_outside(first, more, UDP));
             let cold = Cold { ip_id, piece, body: Some(body.into()), ..Cold::default() };
             let ends = (Addr(1), Addr(2));
             let packet = Packet::piece(IpVersion::V4, ends, 20 + len, None, cold, &mut self.arena);
@@ -537,7 +537,7 @@ mod tests {
     fn piece_v6(bench: &mut Bench, id: u32, next_header: u8, at: (u16, u16, bool)) -> Option<u16> {
         let (first, len, more) = at;
         let body = Some(vec![first as u8; usize::from(len)].into());
-        let piece = Some(Piece::from_outside(first, more, next_header));
+        let piece = Some(FragmentRange::from_outside(first, more, next_header));
         let cold = Cold { ip_id: id, piece, body, ..Cold::default() };
         let ends = (Addr(1), Addr(2));
         let packet = Packet::piece(IpVersion::V6, ends, 48 + len, None, cold, &mut bench.arena);

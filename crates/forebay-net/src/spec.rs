@@ -3,7 +3,7 @@
 //! Everything here is a number or an index. Names, units and files belong to the maker of a spec.
 
 use crate::channel::{BucketSpec, DeliveryTrace};
-use crate::life::{After, Life, Writing};
+use crate::life::{After, AppSchedule, Writing};
 use crate::link::{LossModel, MiddleboxSpec};
 use crate::reassembly::ReassemblyLimits;
 use alloc::boxed::Box;
@@ -49,7 +49,7 @@ impl NetSpec {
 
 impl NetSpec {
     /// The packets that events forge.
-    pub fn forgeries(&self) -> impl Iterator<Item = &Forgery> {
+    pub fn forgeries(&self) -> impl Iterator<Item = &SpoofedFragment> {
         self.events.iter().filter_map(|event| match &event.event {
             NetEvent::Forge(forgery) => Some(forgery),
             _ => None,
@@ -192,12 +192,12 @@ pub struct FlowSpec {
     pub src: NodeId,
     /// The host that receives.
     pub dst: NodeId,
-    /// When the SYN is sent. Not used if the flow follows another ([`Life::after`]).
+    /// When the SYN is sent. Not used if the flow follows another ([`AppSchedule::after`]).
     pub start: Time,
     /// Bytes to send; None: without end.
     pub bytes: Option<u64>,
     /// How its application writes and stops, if it does not write `bytes` at `start`.
-    pub life: Option<Box<Life>>,
+    pub life: Option<Box<AppSchedule>>,
     /// Index into [`NetSpec::transports`].
     pub transport: usize,
     /// Paths as (port of `src`, port of `dst`); empty: one path over port 0 of both.
@@ -258,7 +258,7 @@ pub enum NetEvent {
     /// A router loses all it holds: queues and caches.
     Restart(NodeId),
     /// Somebody sends a packet that no host of the flow made.
-    Forge(Forgery),
+    Forge(SpoofedFragment),
     /// `node` sends what is for `dst` through `via` from now on; None: it has no route there.
     Route {
         /// The node whose table changes.
@@ -273,14 +273,14 @@ pub enum NetEvent {
 /// A forged leading piece of an IPv4 datagram: it claims to hold the beginning of a TCP segment of
 /// a flow, from its client to its server. Its tail never comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Forgery {
+pub struct SpoofedFragment {
     /// The host that sends it over its first interface, or the router to which it comes from
     /// outside.
     pub node: NodeId,
     /// The flow.
     pub flow: FlowId,
-    /// Bytes behind the IP header: a multiple of 8, [`Forgery::MIN_LEAD_BYTES`] to
-    /// [`Forgery::MAX_LEAD_BYTES`].
+    /// Bytes behind the IP header: a multiple of 8, [`SpoofedFragment::MIN_LEAD_BYTES`] to
+    /// [`SpoofedFragment::MAX_LEAD_BYTES`].
     pub lead_bytes: u16,
     /// What its maker knows of the flow.
     pub knows: Knowledge,
@@ -288,7 +288,7 @@ pub struct Forgery {
     pub draw: u64,
 }
 
-impl Forgery {
+impl SpoofedFragment {
     /// The least that holds a TCP header.
     pub const MIN_LEAD_BYTES: u16 = 24;
     /// The most in a packet of 1500 bytes.
@@ -340,8 +340,8 @@ pub enum SpecError {
         /// The node.
         node: NodeId,
     },
-    /// The [`Life`] of a flow is invalid.
-    Life {
+    /// The [`AppSchedule`] of a flow is invalid.
+    AppSchedule {
         /// The flow.
         flow: FlowId,
         /// What is wrong.
@@ -350,5 +350,5 @@ pub enum SpecError {
     /// An event sets the rate of a link that follows a trace: the trace says its rate at all times.
     RateOfTrace(LinkId),
     /// A forged packet in an IPv6 network, or one of a length that none has: its flow.
-    Forgery(FlowId),
+    SpoofedFragment(FlowId),
 }

@@ -1,7 +1,7 @@
 //! The flow table with addresses: who talks to whom, from which port, with which algorithm.
 
 use crate::app::App;
-use crate::followers::Followers;
+use crate::followers::DependentFlows;
 use crate::spec::{FlowSpec, NetSpec, TransportSpec};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -38,7 +38,7 @@ pub struct Workload {
     paths: Vec<PathPlan>,
     /// For each flow where its paths begin in `paths`; one entry more at the end.
     first_path: Vec<u32>,
-    followers: Followers,
+    followers: DependentFlows,
 }
 
 impl Workload {
@@ -55,7 +55,7 @@ impl Workload {
             seed,
             transports: spec.transports.clone(),
             flows: spec.flows.clone(),
-            followers: Followers::of(&spec.flows),
+            followers: DependentFlows::of(&spec.flows),
             paths,
             first_path,
         }

@@ -30,7 +30,7 @@ use forebay_base::{Addr, DropReason, Packet, ParamError, Span, Time, require};
 use serde::{Deserialize, Serialize};
 
 /// Queues of one cell. Users beyond share the last one.
-const MOST_USERS: usize = 4096;
+const MAX_USERS: usize = 4096;
 /// Time constants after which all averages are scaled down.
 const RESCALE: f64 = 64.0;
 
@@ -177,7 +177,7 @@ impl Cell {
             UserBy::Source => packet.src(),
         };
         let known = self.queues.len();
-        let user = *self.users.entry(address).or_insert(known.min(MOST_USERS - 1));
+        let user = *self.users.entry(address).or_insert(known.min(MAX_USERS - 1));
         if user == known {
             self.queues.push(Fifo::default());
             self.fairness.add();

@@ -152,7 +152,7 @@ impl Control {
         cx: &mut PortContext<'_>,
     ) -> Option<Packet> {
         let mut packet = self.choose(setting, queue, cx)?;
-        if cx.now.since(packet.stamp()) > setting.ce_threshold {
+        if cx.now.since(packet.hop_time()) > setting.ce_threshold {
             cx.mark(&mut packet); // rule 7; others leave as they are
         }
         Some(packet)
@@ -184,7 +184,7 @@ impl Control {
         backlog_bytes: u64,
         now: Time,
     ) -> bool {
-        let waited = |packet: &Packet| now.since(packet.stamp());
+        let waited = |packet: &Packet| now.since(packet.hop_time());
         let above = packet.is_some_and(|packet| waited(packet) >= setting.target);
         if !above || backlog_bytes <= setting.mtu_bytes {
             self.allowed_at = Time::ZERO;

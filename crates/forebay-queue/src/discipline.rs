@@ -8,7 +8,7 @@ use forebay_base::{DropReason, Packet, Rate, Time};
 pub struct Overflow(pub Packet);
 
 /// Holds packets until the transmitter has room. Packets carry their arrival time in
-/// [`Packet::stamp`].
+/// [`Packet::hop_time`].
 ///
 /// A discipline ends a packet only through [`PortContext::drop_packet`], and marks only through
 /// [`PortContext::mark`].

@@ -64,10 +64,10 @@ pub use rtt::RttAverage;
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
-use crate::scheme::{Backlog, Behind, Carries, PortScheme, SchemeParams};
+use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
 use alloc::boxed::Box;
 use cut::Cuttable;
-use fallback::{Filling, Look, Mode};
+use fallback::{IntervalSample, Mode, Occupancy};
 use flows::Recent;
 use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Params, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
@@ -83,10 +83,10 @@ pub const MODE_METRIC: &str = "kickass_mode";
 pub const PIECES_METRIC: &str = "kickass_pieces";
 
 /// Codes say rates from 120 kbit/s to 9.8 Gbit/s, the last one "or more".
-const LEAST_RATE: Rate = Rate::clamped(120_000);
-const MOST_RATE: Rate = Rate::mbps(10_000);
+const MIN_RATE: Rate = Rate::clamped(120_000);
+const MAX_RATE: Rate = Rate::mbps(10_000);
 /// With IPv6 a packet of 1500 bytes has no room for those above 8.1 Gbit/s.
-const MOST_RATE_V6: Rate = Rate::mbps(8100);
+const MAX_RATE_V6: Rate = Rate::mbps(8100);
 
 impl SchemeParams for KickAssPortParams {
     type Port = Box<KickAssPort>;
@@ -96,11 +96,11 @@ impl SchemeParams for KickAssPortParams {
     }
     fn carries(&self, version: IpVersion) -> Option<Carries> {
         let most_rate = match (version, self.ipv6) {
-            (IpVersion::V4, _) | (_, Ipv6::Pass) => MOST_RATE,
-            _ => MOST_RATE_V6,
+            (IpVersion::V4, _) | (_, Ipv6::Pass) => MAX_RATE,
+            _ => MAX_RATE_V6,
         };
         Some(Carries {
-            least_rate: LEAST_RATE,
+            least_rate: MIN_RATE,
             most_rate,
             packet_bytes: self.least_bytes,
             key: "least_bytes",
@@ -112,21 +112,21 @@ impl SchemeParams for KickAssPortParams {
 /// A rate in codes: the largest code of at most it, and how often to send the next one instead if
 /// the mean is to be that rate.
 #[derive(Clone, Copy, Debug, PartialEq)]
-struct Coded {
+struct QuantizedRate {
     code: Code,
     next: f64,
 }
 
-impl Coded {
+impl QuantizedRate {
     /// None: below the smallest code.
-    fn of(rate_bps: f64) -> Option<Coded> {
+    fn of(rate_bps: f64) -> Option<QuantizedRate> {
         let code = Code::at_most(Rate::clamped(rate_bps as u64))?;
         let low_bps = code.rate().bps() as f64;
         let next = code.next().map_or(0.0, |next| {
             let step_bps = next.rate().bps() as f64 - low_bps;
             (rate_bps - low_bps) / step_bps
         });
-        Some(Coded { code, next })
+        Some(QuantizedRate { code, next })
     }
 }
 
@@ -148,7 +148,7 @@ pub struct KickAssPort {
     rtt: RoundTrip,
     mode: Mode,
     /// R in codes, computed once per interval.
-    coded: Option<Coded>,
+    coded: Option<QuantizedRate>,
     /// `b / w` of point 2.
     ip_share: f64,
     full_sized: FullSized,
@@ -198,7 +198,7 @@ impl KickAssPort {
     }
     /// R has changed.
     fn refresh(&mut self) {
-        self.coded = Coded::of(self.code_bps(self.control.rate_bps));
+        self.coded = QuantizedRate::of(self.code_bps(self.control.rate_bps));
     }
     /// The lowest code that a first fragment carries now; None: nothing is cut.
     fn least_code(&self) -> Option<Code> {
@@ -240,8 +240,8 @@ impl KickAssPort {
             let first_bps = self.params.initial_share * self.control.target_bps();
             self.control.set_rate(first_bps);
         }
-        let starved = Coded::of(self.code_bps(self.control.rate_bps)).is_none();
-        let look = Look { now, filling: self.filling(queue), rtt: self.rtt(), starved };
+        let starved = QuantizedRate::of(self.code_bps(self.control.rate_bps)).is_none();
+        let look = IntervalSample { now, filling: self.filling(queue), rtt: self.rtt(), starved };
         self.mode.on_interval(look);
         if let Some((share, drains)) = self.mode.flow_share() {
             let even_bps = share * self.control.target_bps();
@@ -253,10 +253,10 @@ impl KickAssPort {
     }
     /// What waits, and the limit, in the unit of the limit.
     #[inline]
-    fn filling(&self, queue: Backlog) -> Filling {
+    fn filling(&self, queue: Backlog) -> Occupancy {
         match self.limit {
-            Limit::Bytes(limit) => Filling { waits: queue.bytes, limit },
-            Limit::Packets(limit) => Filling { waits: queue.packets, limit },
+            Limit::Bytes(limit) => Occupancy { waits: queue.bytes, limit },
+            Limit::Packets(limit) => Occupancy { waits: queue.packets, limit },
         }
     }
     /// Bytes of `packet` on the link, those of cutting included if it will be cut.
@@ -333,7 +333,7 @@ impl PortScheme for KickAssPort {
     fn leave(
         &mut self,
         packet: Packet,
-        behind: &mut Behind<'_>,
+        behind: &mut TrailingPackets<'_>,
         queue: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
@@ -368,7 +368,7 @@ impl PortScheme for KickAssPort {
         let of_loop_bps = || self.control.rate_at(now).bps() as f64;
         let rate_bps = if self.mode.waits() { self.control.rate_bps } else { of_loop_bps() };
         let rate_bps = self.code_bps(rate_bps);
-        let coded = Coded::of(rate_bps);
+        let coded = QuantizedRate::of(rate_bps);
         let signals = coded.is_some() && self.mode.signals();
         see(RATE_METRIC, rate_bps);
         see(CODE_METRIC, coded.map_or(0.0, |coded| coded.code.byte().into()));

@@ -39,6 +39,6 @@ pub use pipeline::Pipeline;
 pub use port::{PortContext, PortInit};
 pub use rate_control::RateParams;
 pub use rcp::{RcpPort, RcpPortParams};
-pub use scheme::{Backlog, Behind, Carries, PortScheme, SchemeParams};
+pub use scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
 pub use schemes::{AnyScheme, MakeScheme, SCHEMES, SchemeEntry, SchemeSpec};
 pub use table::{AnyDiscipline, DISCIPLINES, DisciplineEntry, DisciplineSpec};

@@ -98,7 +98,7 @@ const SCALES: [(f64, f64); 6] =
 
 /// The probability and what it follows from: the rules, without packets.
 #[derive(Clone, Debug)]
-struct Law {
+struct DropProbability {
     /// In seconds.
     reference: f64,
     alpha: f64,
@@ -114,10 +114,10 @@ struct Law {
     sum: f64,
 }
 
-impl Law {
-    fn new(params: &Params) -> Law {
+impl DropProbability {
+    fn new(params: &Params) -> DropProbability {
         let span = |ms: f64| Span::from_secs_f64(ms * 1e-3);
-        Law {
+        DropProbability {
             reference: params.target_ms * 1e-3,
             alpha: params.alpha,
             beta: params.beta,
@@ -184,7 +184,7 @@ impl Law {
 pub struct Pie {
     fifo: Fifo,
     limit: Limit,
-    law: Law,
+    law: DropProbability,
     rng: Rng,
     ecn: bool,
     ecn_threshold: f64,
@@ -201,7 +201,7 @@ impl Pie {
         Pie {
             fifo: Fifo::default(),
             limit: init.limit,
-            law: Law::new(params),
+            law: DropProbability::new(params),
             rng: init.rng,
             ecn: params.ecn,
             ecn_threshold: params.ecn_threshold,
@@ -239,7 +239,7 @@ impl Discipline for Pie {
     #[inline]
     fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
         let packet = self.fifo.pop()?;
-        self.waited = cx.now.since(packet.stamp());
+        self.waited = cx.now.since(packet.hop_time());
         Some(packet)
     }
     #[inline]

@@ -2,7 +2,7 @@
 
 use crate::discipline::{Discipline, Overflow};
 use crate::port::PortContext;
-use crate::scheme::{Backlog, Behind, PortScheme};
+use crate::scheme::{Backlog, PortScheme, TrailingPackets};
 use crate::schemes::AnyScheme;
 use crate::table::AnyDiscipline;
 use alloc::collections::VecDeque;
@@ -52,7 +52,7 @@ impl Pipeline {
         if !matches!(self.scheme, AnyScheme::None) {
             self.scheme.on_arrival(&mut packet, self.backlog(), cx);
         }
-        packet.set_stamp(cx.now);
+        packet.set_hop_time(cx.now);
         self.discipline.enqueue(packet, cx)
     }
     /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted
@@ -71,7 +71,7 @@ impl Pipeline {
             return Some(packet);
         }
         self.scheme.on_arrival(&mut packet, Backlog::default(), cx);
-        packet.set_stamp(cx.now);
+        packet.set_hop_time(cx.now);
         Some(self.leave_changed(packet, cx))
     }
     /// The transmitter is free: the next packet, if there is one.
@@ -93,12 +93,12 @@ impl Pipeline {
         self.leave_changed(packet, cx)
     }
     fn leave_changed(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
-        let (queue, queued_at) = (self.backlog(), packet.stamp());
+        let (queue, queued_at) = (self.backlog(), packet.hop_time());
         // All pieces waited from the same time on.
-        let mut behind = Behind::new(&mut self.behind, queued_at);
+        let mut behind = TrailingPackets::new(&mut self.behind, queued_at);
         let mut first = self.scheme.leave(packet, &mut behind, queue, cx);
         if !self.behind.is_empty() {
-            first.set_stamp(queued_at);
+            first.set_hop_time(queued_at);
             *cx.split += self.behind.len() as u64;
         }
         first

@@ -10,11 +10,11 @@ use serde::{Deserialize, Serialize};
 /// A full-sized packet, which the shortest interval holds.
 const FULL_PACKET_BYTES: u64 = 1500;
 /// Equation 2: what one flow may always send in a round trip, in bits.
-const LEAST_BITS_PER_RTT: f64 = 0.01 * 1000.0 * 8.0;
+const MIN_BITS_PER_RTT: f64 = 0.01 * 1000.0 * 8.0;
 /// Standard deviation of the first interval, as a share of it.
 const FIRST_INTERVAL_DEVIATION: f64 = 0.2;
 /// Standard deviations within which the first interval is drawn: it stays positive.
-const MOST_DEVIATIONS: f64 = 4.0;
+const MAX_DEVIATIONS: f64 = 4.0;
 
 /// Gains of the loop by name.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -198,7 +198,7 @@ impl RateControl {
     }
     /// Equation 2.
     fn bound_rate(&mut self) {
-        self.rate_bps = self.rate_bps.max(LEAST_BITS_PER_RTT / self.rtt_s).min(self.target_bps());
+        self.rate_bps = self.rate_bps.max(MIN_BITS_PER_RTT / self.rtt_s).min(self.target_bps());
     }
 
     /// The interval is over: equations 1 to 3, and the next begins.
@@ -301,7 +301,7 @@ impl RateControl {
     }
 }
 
-/// A normal draw, cut off at [`MOST_DEVIATIONS`].
+/// A normal draw, cut off at [`MAX_DEVIATIONS`].
 fn deviations(rng: &mut Rng) -> f64 {
-    normal(rng.above_zero(), rng.unit()).clamp(-MOST_DEVIATIONS, MOST_DEVIATIONS)
+    normal(rng.above_zero(), rng.unit()).clamp(-MAX_DEVIATIONS, MAX_DEVIATIONS)
 }

@@ -30,7 +30,7 @@
 
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::{RateControl, RateParams};
-use crate::scheme::{Backlog, Behind, PortScheme, SchemeParams};
+use crate::scheme::{Backlog, PortScheme, SchemeParams, TrailingPackets};
 use forebay_base::{Arena, Kind, Packet, Rate, Rng, Time};
 use forebay_signal::rcp::Request;
 
@@ -50,7 +50,7 @@ impl SchemeParams for RcpPortParams {
 }
 
 /// Lower the request of `packet` to `rate`, if it carries one.
-fn stamp(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
+fn hop_time(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
     if packet.kind() == Kind::Tcp && packet.cold_part(arena).is_some() {
         Request::lower(&mut packet.cold_mut(arena).tcp_options, rate);
     }
@@ -84,11 +84,11 @@ impl PortScheme for RcpPort {
     fn leave(
         &mut self,
         mut packet: Packet,
-        _: &mut Behind<'_>,
+        _: &mut TrailingPackets<'_>,
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
-        stamp(&mut packet, self.control.rate_at(cx.now), cx.arena);
+        hop_time(&mut packet, self.control.rate_at(cx.now), cx.arena);
         packet
     }
     fn next_timeout(&self) -> Option<Time> {

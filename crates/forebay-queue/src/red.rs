@@ -125,7 +125,7 @@ enum Verdict {
 
 /// The average and what follows from it: the rules, without packets.
 #[derive(Clone, Debug)]
-struct Law {
+struct AverageQueue {
     min: f64,
     max: f64,
     weight: f64,
@@ -137,11 +137,11 @@ struct Law {
     count: f64,
 }
 
-impl Law {
-    fn new(params: &Params) -> Law {
+impl AverageQueue {
+    fn new(params: &Params) -> AverageQueue {
         let Params { min_packets: min, max_packets: max, weight, max_p, .. } = *params;
         let Params { gentle, wait, .. } = *params;
-        Law { min, max, weight, max_p, gentle, wait, avg: 0.0, count: 0.0 }
+        AverageQueue { min, max, weight, max_p, gentle, wait, avg: 0.0, count: 0.0 }
     }
     /// Rule 8: `rate` is C.
     fn set_rate(&mut self, params: &Params, rate: f64) {
@@ -174,7 +174,7 @@ impl Law {
     /// Rule 3: p_b; none where every packet is dropped.
     #[inline]
     fn base_probability(&self) -> Option<f64> {
-        let Law { min, max, max_p, avg, .. } = *self;
+        let AverageQueue { min, max, max_p, avg, .. } = *self;
         if avg < max {
             Some(max_p * ((avg - min) / (max - min)).max(0.0))
         } else if self.gentle && avg < 2.0 * max {
@@ -219,7 +219,7 @@ impl Law {
 pub struct Red {
     fifo: Fifo,
     limit: Limit,
-    law: Law,
+    law: AverageQueue,
     params: Params,
     rng: Rng,
     rate: Rate,
@@ -237,7 +237,7 @@ impl Red {
         let mut red = Red {
             fifo: Fifo::default(),
             limit: init.limit,
-            law: Law::new(params),
+            law: AverageQueue::new(params),
             params: params.clone(),
             rng: init.rng,
             rate: init.rate,

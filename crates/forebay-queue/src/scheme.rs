@@ -18,30 +18,33 @@ pub struct Backlog {
 
 /// Packets that leave right after the first one that an egress returns, adjacent on the wire,
 /// before anything else that waits.
-pub struct Behind<'a> {
+pub struct TrailingPackets<'a> {
     packets: &'a mut VecDeque<Packet>,
     queued_at: Time,
 }
 
-impl<'a> Behind<'a> {
+impl<'a> TrailingPackets<'a> {
     /// Maximum number of packets that may leave after the first.
     pub const MOST: usize = 3;
 
     /// What is put here goes into this list, as if it had come at `queued_at`.
     #[inline]
-    pub(crate) fn new(packets: &'a mut VecDeque<Packet>, queued_at: Time) -> Behind<'a> {
-        Behind { packets, queued_at }
+    pub(crate) fn new(packets: &'a mut VecDeque<Packet>, queued_at: Time) -> TrailingPackets<'a> {
+        TrailingPackets { packets, queued_at }
     }
-    /// The next of them: cut off from the packet that leaves. Panics if there are [`Behind::MOST`]
+    /// The next of them: cut off from the packet that leaves. Panics if there are [`TrailingPackets::MOST`]
     /// already.
     #[inline]
     pub fn push(&mut self, mut packet: Packet) {
-        assert!(self.packets.len() < Behind::MOST, "an egress gives a short list of packets");
-        packet.set_stamp(self.queued_at);
+        assert!(
+            self.packets.len() < TrailingPackets::MOST,
+            "an egress gives a short list of packets"
+        );
+        packet.set_hop_time(self.queued_at);
         self.packets.push_back(packet);
     }
     /// Cut `packet` after `lead_bytes` of its IP payload: returns the first fragment, and
-    /// [pushes](Behind::push) the tail. Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
+    /// [pushes](TrailingPackets::push) the tail. Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
     pub fn cut(
         &mut self,
         packet: Packet,
@@ -77,7 +80,7 @@ pub trait PortScheme: Send {
     fn leave(
         &mut self,
         packet: Packet,
-        behind: &mut Behind<'_>,
+        behind: &mut TrailingPackets<'_>,
         queue: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet;
@@ -106,7 +109,7 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
     fn leave(
         &mut self,
         packet: Packet,
-        behind: &mut Behind<'_>,
+        behind: &mut TrailingPackets<'_>,
         queue: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {

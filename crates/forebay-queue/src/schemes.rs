@@ -8,7 +8,7 @@
 use crate::kickass;
 use crate::port::{PortContext, PortInit};
 use crate::rcp;
-use crate::scheme::{Backlog, Behind, Carries, PortScheme, SchemeParams};
+use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use forebay_base::{IpVersion, Packet, ParamError, Params, Rate, Time, head_comment};
@@ -128,7 +128,7 @@ macro_rules! schemes {
             fn leave(
                 &mut self,
                 packet: Packet,
-                behind: &mut Behind<'_>,
+                behind: &mut TrailingPackets<'_>,
                 queue: Backlog,
                 cx: &mut PortContext<'_>,
             ) -> Packet {

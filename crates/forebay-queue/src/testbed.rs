@@ -50,7 +50,7 @@ impl<D: Discipline> Port<D> {
     }
     /// Offer a packet. False if it was given back.
     pub(crate) fn offer(&mut self, now: Time, mut packet: Packet) -> bool {
-        packet.set_stamp(now);
+        packet.set_hop_time(now);
         self.call(now, |queue, cx| match queue.enqueue(packet, cx) {
             Ok(()) => true,
             Err(Overflow(packet)) => {

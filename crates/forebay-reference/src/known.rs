@@ -52,9 +52,9 @@ type Slot = Arc<Mutex<Option<Reference>>>;
 /// entry per seed where flows start late by a random time, about 60 bytes per flow; else one in all
 /// for protocols that are alike.
 #[derive(Debug, Default)]
-pub struct Known(Mutex<BTreeMap<Key, Slot>>);
+pub struct ReferenceCache(Mutex<BTreeMap<Key, Slot>>);
 
-impl Known {
+impl ReferenceCache {
     /// The reference of a run: by `work` if no run had the same. Runs side by side that want the
     /// same wait for one of them. None if `work` gives none.
     pub fn or_else<E>(

@@ -36,7 +36,7 @@ mod two_way;
 
 use forebay_scenario::Registry;
 
-pub use known::Known;
+pub use known::ReferenceCache;
 pub use load::{Demand, Detour, Use};
 pub use max_min::MaxMin;
 pub use packet_cost::PacketCost;

@@ -45,13 +45,13 @@ const SYN_SCALE_BYTES: usize = 3;
 
 /// Both ends of a path, asked for what they write: a receiver may say nothing before it has seen
 /// who sends.
-struct Talk {
+struct EndpointPair {
     controller: AnyController,
     feedback: AnyFeedback,
     payload_bytes: u32,
 }
 
-impl Talk {
+impl EndpointPair {
     /// Bytes of options that the sender stamps on its next packet, a SYN or data, and that the
     /// receiver puts on its answer.
     fn options(&mut self, syn: bool) -> [usize; 2] {
@@ -66,7 +66,7 @@ impl Talk {
             src: Addr(0),
             dst: Addr(1),
         };
-        let stamp = self.controller.stamp(Time::ZERO, &next).options;
+        let hop_time = self.controller.hop_time(Time::ZERO, &next).options;
         let datagram = DatagramView {
             payload_bytes,
             wire_len: 0,
@@ -74,13 +74,13 @@ impl Talk {
             dont_fragment: true,
             ip_id: 0,
             ecn: Ecn::NotEct,
-            options: stamp.as_ref(),
+            options: hop_time.as_ref(),
             in_order: !syn,
         };
         self.feedback.on_datagram(Time::ZERO, &datagram);
         let mut told = OptionList::EMPTY;
         self.feedback.fill(Time::ZERO, &mut told);
-        [stamp.map_or(0, |list| list.len()), told.len()]
+        [hop_time.map_or(0, |list| list.len()), told.len()]
     }
 }
 
@@ -96,14 +96,14 @@ impl PacketCost {
             paced: config.pacing != Pacing::Off,
             rng: Rng::new(0, Stream::Controller, 0),
         };
-        let mut talk = Talk {
+        let mut talk = EndpointPair {
             controller: (transport.controller)(init),
             feedback: (transport.feedback)(),
             payload_bytes: config.mss_bytes as u32,
         };
         let [syn_stamp, syn_told] = talk.options(true);
         let [data_stamp, data_told] = talk.options(false);
-        let Talk { controller, feedback, .. } = talk;
+        let EndpointPair { controller, feedback, .. } = talk;
         assert!(
             data_stamp <= controller.traits().option_bytes as usize,
             "a stamp keeps its promise"

@@ -103,7 +103,7 @@ fn next_by(timed: &mut Timed, now_s: f64) -> Option<u32> {
     (first_s(timed) <= now_s).then(|| timed.pop())?.map(|Reverse((_, flow))| flow)
 }
 /// Which flows come because a flow has left at a time, and when, in seconds.
-type Followers<'a> = dyn Fn(u32, f64) -> Vec<(u32, f64)> + 'a;
+type DependentFlows<'a> = dyn Fn(u32, f64) -> Vec<(u32, f64)> + 'a;
 
 /// The flows on one route.
 #[derive(Debug, Default)]
@@ -167,7 +167,7 @@ impl Fluid {
         &self,
         horizon: Horizon,
         look: &mut dyn FnMut(f64) -> bool,
-        followers: &Followers<'_>,
+        followers: &DependentFlows<'_>,
     ) -> Option<Served> {
         self.without_idle_links().serve_lean(horizon, look, followers)
     }
@@ -194,7 +194,7 @@ impl Fluid {
         &self,
         horizon: Horizon,
         look: &mut dyn FnMut(f64) -> bool,
-        followers: &Followers<'_>,
+        followers: &DependentFlows<'_>,
     ) -> Option<Served> {
         let known = (0..).zip(&self.flows).filter(|(_, flow)| flow.from_s.is_finite());
         let mut coming: Timed =

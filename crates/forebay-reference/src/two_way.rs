@@ -13,7 +13,7 @@ use super::load::{Demand, Detour, Use};
 use super::max_min::MaxMin;
 
 /// Most rounds until ACKs stay the same. Each is closer by the size of ACKs to data.
-const MOST_ROUNDS: usize = 100;
+const MAX_ROUNDS: usize = 100;
 /// ACKs that change by less of a link's capacity than this have stayed the same.
 const SAME_LOAD: f64 = 1e-12;
 /// A link is full if it carries its capacity up to this share.
@@ -115,7 +115,7 @@ impl TwoWay {
             .map(|(uses, demand)| Demand { uses, flows: demand.flows })
             .collect();
         let mut acks = vec![0.0; capacity.len()];
-        for _ in 0..MOST_ROUNDS {
+        for _ in 0..MAX_ROUNDS {
             let room: Vec<f64> = capacity.iter().zip(&acks).map(|(all, acks)| all - acks).collect();
             if room.iter().zip(meets).any(|(&room, &meets)| meets && room <= 0.0) {
                 return false;

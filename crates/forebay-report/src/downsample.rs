@@ -12,7 +12,7 @@ pub(super) const FINEST: u32 = 9;
 /// The fewest buckets: `2^COARSEST`.
 pub(super) const COARSEST: u32 = 4;
 /// Samples that are kept while more may come.
-const MOST_SAMPLES: usize = 8192;
+const MAX_SAMPLES: usize = 8192;
 
 /// One sample: time in nanoseconds, and value.
 type Sample = (i64, f64);
@@ -40,7 +40,7 @@ impl Trace {
             }
             _ => self.samples.push((t_ns, value)),
         }
-        if self.samples.len() >= MOST_SAMPLES {
+        if self.samples.len() >= MAX_SAMPLES {
             self.downsample(FINEST);
         }
     }

@@ -100,7 +100,7 @@ pub enum Verdict {
     Drop(Packet, DropReason),
 }
 
-/// Which packets forwarding may send through a port. Look-ahead asks it once, when a network is
+/// Which packets forwarding may send through a port. Early transit asks it once, when a network is
 /// built.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Sends {

@@ -2,12 +2,12 @@
 
 use crate::cost::Cost;
 use crate::error::RunError;
-use crate::measure::{Bounds, Mark};
+use crate::measure::{Bounds, WindowBaseline};
 use crate::options::{Progress, RunOptions};
 use crate::record::{Recorder, RunStart};
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
-use forebay_sim::{Simulation, Status, Unbalanced};
+use forebay_sim::{ConservationError, Simulation, Status};
 use forebay_transport::Role;
 use std::time::Duration;
 
@@ -37,7 +37,7 @@ pub(super) struct Drive<'a> {
 
 impl Drive<'_> {
     /// Run to the end. The counts at the start of the window.
-    pub fn run(&mut self) -> Result<Mark, RunError> {
+    pub fn run(&mut self) -> Result<WindowBaseline, RunError> {
         let spec = self.start.spec;
         let (mut step, mut told, mut mark) = (Span::from_millis(1), self.wall(), None);
         let (mut ahead, mut idle) = (Ahead::of(spec), Span::ZERO);
@@ -48,11 +48,11 @@ impl Drive<'_> {
             let (began, events) = (self.simulation.now(), self.simulation.events());
             // Results are read at these times alone; between them only the outside world is looked
             // at.
-            let bin_at = mark.as_ref().map_or(Time::MAX, |mark: &Mark| mark.bins.next());
+            let bin_at = mark.as_ref().map_or(Time::MAX, |mark: &WindowBaseline| mark.bins.next());
             let read_at = sample_at.min(look_at).min(window).min(bin_at).min(self.bounds.until);
             let stop = ahead.stop(began, step, idle).min(read_at);
             let simulation = &mut *self.simulation;
-            simulation.look_not_before(read_at);
+            simulation.sample_not_before(read_at);
             let (status, took) = self.cost.charge(|| simulation.run_until(stop));
             let status = status.map_err(|error| self.unbalanced(error))?;
             let is_idle = self.simulation.events() == events;
@@ -62,7 +62,7 @@ impl Drive<'_> {
             }
             let running = status == Status::Running && stop < self.bounds.until;
             if mark.is_none() && (self.simulation.now() >= self.bounds.from || !running) {
-                mark = Some(Mark::of(self.simulation, spec));
+                mark = Some(WindowBaseline::of(self.simulation, spec));
             }
             if let Some(mark) = &mut mark {
                 mark.bins.look(self.simulation);
@@ -105,7 +105,7 @@ impl Drive<'_> {
         Ok(())
     }
 
-    fn unbalanced(&self, error: Unbalanced) -> RunError {
+    fn unbalanced(&self, error: ConservationError) -> RunError {
         self.options.unbalanced(error, self.start.protocol, self.start.seed)
     }
 

@@ -2,7 +2,7 @@
 
 use forebay_net::{NetSpec, SpecError};
 use forebay_scenario::ScenarioError;
-use forebay_sim::Unbalanced;
+use forebay_sim::ConservationError;
 use std::error::Error;
 
 const VERSION: &str = env!("CARGO_PKG_VERSION");
@@ -29,7 +29,7 @@ pub enum RunError {
     /// Sent + split = delivered + dropped + held does not hold, so its numbers mean nothing; and
     /// how to see it again.
     #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
-    Unbalanced(Unbalanced, String),
+    ConservationError(ConservationError, String),
     /// It panicked. Other runs of a sweep go on.
     #[error(
         "the run panicked: {message}. This is a bug of Forebay {v}, or of a scheme that was \
@@ -70,8 +70,8 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
         SpecError::NotAHost { flow, node: end } => {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
-        SpecError::Life { flow, why } => format!("flow {}: {why}", flow.0 + 1),
-        SpecError::Forgery(flow) => {
+        SpecError::AppSchedule { flow, why } => format!("flow {}: {why}", flow.0 + 1),
+        SpecError::SpoofedFragment(flow) => {
             let text = "forged pieces are IPv4, of a multiple of 8 bytes from 24 to 1480";
             format!("flow {}: {text}", flow.0 + 1)
         }

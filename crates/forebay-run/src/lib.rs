@@ -24,7 +24,7 @@ pub use forebay_metrics as metrics;
 pub use forebay_metrics::FlowResult;
 pub use forebay_scenario as scenario;
 pub use measure::{
-    Bins, Capacity, DelaySamples, InterfaceResult, Life, arrived_bytes, clock_seconds,
+    AppSchedule, Bins, Capacity, DelaySamples, InterfaceResult, arrived_bytes, clock_seconds,
     has_left_push, interface,
 };
 pub use options::{Looks, Progress, RunOptions};

@@ -5,8 +5,8 @@ use crate::error::RunError;
 use crate::record::Record;
 use forebay_base::{Span, Time};
 use forebay_net::NetSpec;
-use forebay_reference::Known;
-use forebay_sim::{Simulation, Unbalanced};
+use forebay_reference::ReferenceCache;
+use forebay_sim::{ConservationError, Simulation};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -35,7 +35,7 @@ pub struct RunOptions<'a> {
     /// Do not work out the reference.
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
-    pub known: Option<&'a Known>,
+    pub known: Option<&'a ReferenceCache>,
     /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run
     /// that is observed uses one. Results do not depend on it.
     pub threads: usize,
@@ -55,8 +55,13 @@ impl RunOptions<'_> {
     }
 
     /// The error for packets that are missing.
-    pub(crate) fn unbalanced(&self, error: Unbalanced, protocol: &str, seed: u64) -> RunError {
-        RunError::Unbalanced(error, self.again(protocol, seed))
+    pub(crate) fn unbalanced(
+        &self,
+        error: ConservationError,
+        protocol: &str,
+        seed: u64,
+    ) -> RunError {
+        RunError::ConservationError(error, self.again(protocol, seed))
     }
 
     /// The error for a panic, given what it was called with.
@@ -133,7 +138,7 @@ mod tests {
             cold_parts: 0,
         };
         let options = RunOptions { name: "s1 --set fct=syn", bytes: true, ..RunOptions::default() };
-        let lost = Unbalanced { at: Time::from_secs(1), conservation };
+        let lost = ConservationError { at: Time::from_secs(1), conservation };
         let text = options.unbalanced(lost, "cubic", 7).to_string();
         let again = "forebay run s1 --set fct=syn --protocol cubic --seeds 7..7 --bytes";
         assert!(text.starts_with("packets are not conserved at 1"), "{text}");

@@ -8,18 +8,18 @@ use crate::options::{Progress, RunOptions};
 use crate::record::{Record, RunStart};
 use crate::result::{Parallel, RunResult};
 use forebay_base::{DropReason, LinkId, Time};
-use forebay_metrics::MOST_FLOWS_BY_PORT;
+use forebay_metrics::MAX_FLOWS_BY_PORT;
 use forebay_net::{LossModel, NetSpec};
 use forebay_reference::{Reference, Wanted, fluid_reference};
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
 use forebay_scenario::{LinkNames, Scenario, count_per_flow};
-use forebay_sim::{Options, Simulation, Unbalanced};
+use forebay_sim::{ConservationError, Options, Simulation};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
-/// [`RunError::Unbalanced`] if a packet is missing: that is a bug, and the message says how to see
+/// [`RunError::ConservationError`] if a packet is missing: that is a bug, and the message says how to see
 /// it again. [`RunError::Panicked`] if something in it panics and the program unwinds; what
 /// `options` refer to must then still be usable.
 pub fn run_one(
@@ -40,7 +40,7 @@ fn build_and_run(
 ) -> Result<RunResult, RunError> {
     let samples = options.record.is_some_and(Record::samples);
     let mut spec = scenario.build(protocol, seed)?;
-    let shown = samples && spec.flows.len() <= MOST_FLOWS_BY_PORT;
+    let shown = samples && spec.flows.len() <= MAX_FLOWS_BY_PORT;
     if shown || options.looks.is_some() {
         count_per_flow(&mut spec);
     }
@@ -83,7 +83,7 @@ fn build_and_run(
     recorder.map_or(Ok(()), |recorder| recorder.finish())?;
     let (at, conservation) = (simulation.now(), simulation.conservation());
     if !conservation.holds() {
-        return Err(options.unbalanced(Unbalanced { at, conservation }, protocol, seed));
+        return Err(options.unbalanced(ConservationError { at, conservation }, protocol, seed));
     }
     let mut result =
         result(&start, &simulation, &Measured::new(&start, &simulation, &bounds, &mark));

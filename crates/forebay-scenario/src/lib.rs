@@ -4,7 +4,7 @@
 //! has nothing left to check.
 //!
 //! With them come what their names stand for: [`Algorithm`] (the table of `forebay-cc`, and those
-//! that a program registers), [`Bundle`] (what a protocol needs in the network), [`LinkNames`], and
+//! that a program registers), [`NetworkRequirements`] (what a protocol needs in the network), [`LinkNames`], and
 //! how much memory a run will take ([`memory_estimate`]).
 //!
 //! The folders are layers, of which each names only those before it: `format` (texts, values with
@@ -31,7 +31,8 @@ pub use explain::schema::schema;
 pub use explain::{ANY_NAME, Key, KeyPlace, KeyTable, Keys, keys};
 pub use forebay_metrics::statistics;
 pub use forebay_net::{
-    After, Fragments, Knowledge, Law, Life, LossModel, MiddleboxSpec, StripOptions, Writing,
+    After, AppSchedule, Fragments, Knowledge, LossModel, MiddleboxSpec, StripOptions,
+    TimeDistribution, Writing,
 };
 pub use format::csv::{CSV_COLUMNS, CsvColumn};
 pub use format::error::{Mistake, Place, Problem, ScenarioError};
@@ -48,12 +49,12 @@ pub use model::expectation::{Bound, Expectation, Over};
 pub use model::inrpp::InrppNetwork;
 pub use model::link_names::LinkNames;
 pub use model::protocols::ProtocolSpec;
-pub use model::sizes::{SizeClasses, SizeForm, SizeLaw};
+pub use model::sizes::{SizeClasses, SizeDistribution, SizeForm};
 pub use model::{Flow, Link, LinkDirection, Node, Scenario};
 pub use plan::build::count_per_flow;
 pub use plan::{memory_estimate, trace_statistics};
 pub use registry::algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
-pub use registry::protocol::{Bundle, ReferenceMode};
+pub use registry::protocol::{NetworkRequirements, ReferenceMode};
 pub use registry::{NoParams, RegisterError, Registration, Registry};
 
 /// The examples of README.md, as tests.

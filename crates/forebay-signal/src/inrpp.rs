@@ -43,7 +43,7 @@ pub const MAX_ALLOWANCE: u8 = 63;
 
 /// What a congested interface asks of those upstream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
-pub enum Ask {
+pub enum BackPressureSignal {
     /// Nothing: send as the own interface allows (open loop).
     #[default]
     Nothing,
@@ -81,7 +81,7 @@ fn wire(nonce: Option<Nonce>) -> [u8; 4] {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
 pub struct BackPressure {
     /// What is asked.
-    pub ask: Ask,
+    pub ask: BackPressureSignal,
     /// Packets for which a congested interface has room, of this flow: 1 to [`MAX_ALLOWANCE`]; 0 if
     /// none states one. A stricter signal has no allowance: with a slow-down or a pause the option
     /// is malformed unless this is 0.
@@ -107,13 +107,14 @@ impl BackPressure {
     fn read(data: &[u8]) -> Option<BackPressure> {
         let &[first, routers, a, b, c, d] = data else { return None };
         let ask = match first & 3 {
-            0 => Ask::Nothing,
-            1 => Ask::SlowDown,
-            2 => Ask::Cancel,
-            _ => Ask::Pause,
+            0 => BackPressureSignal::Nothing,
+            1 => BackPressureSignal::SlowDown,
+            2 => BackPressureSignal::Cancel,
+            _ => BackPressureSignal::Pause,
         };
         let (allowance, nonce) = (first >> 2, Nonce::new(u32::from_be_bytes([a, b, c, d])));
-        let sound = allowance == 0 || matches!(ask, Ask::Nothing | Ask::Cancel);
+        let sound = allowance == 0
+            || matches!(ask, BackPressureSignal::Nothing | BackPressureSignal::Cancel);
         sound.then_some(BackPressure { ask, allowance, routers, nonce })
     }
     /// Overwrite the option that is there. False, and nothing changes, if there is none.
@@ -126,15 +127,15 @@ impl BackPressure {
     #[must_use]
     pub fn stricter(self, other: BackPressure) -> BackPressure {
         let rank = |one: BackPressure| match (one.ask, one.allowance) {
-            (Ask::Pause, _) => 4,
-            (Ask::SlowDown, _) => 3,
-            (Ask::Nothing, 1..) => 2,
-            (Ask::Cancel, _) => 1,
-            (Ask::Nothing, 0) => 0,
+            (BackPressureSignal::Pause, _) => 4,
+            (BackPressureSignal::SlowDown, _) => 3,
+            (BackPressureSignal::Nothing, 1..) => 2,
+            (BackPressureSignal::Cancel, _) => 1,
+            (BackPressureSignal::Nothing, 0) => 0,
         };
         let strict = if rank(other) > rank(self) { other } else { self };
         let allowance = match (strict.ask, self.allowance, other.allowance) {
-            (Ask::SlowDown | Ask::Pause, ..) => 0,
+            (BackPressureSignal::SlowDown | BackPressureSignal::Pause, ..) => 0,
             (_, 0, one) | (_, one, 0) => one,
             (_, one, other) => one.min(other),
         };
@@ -142,10 +143,10 @@ impl BackPressure {
     }
     fn data(self) -> [u8; 6] {
         let ask = match self.ask {
-            Ask::Nothing => 0,
-            Ask::SlowDown => 1,
-            Ask::Cancel => 2,
-            Ask::Pause => 3,
+            BackPressureSignal::Nothing => 0,
+            BackPressureSignal::SlowDown => 1,
+            BackPressureSignal::Cancel => 2,
+            BackPressureSignal::Pause => 3,
         };
         let [a, b, c, d] = wire(self.nonce);
         [self.allowance.min(MAX_ALLOWANCE) << 2 | ask, self.routers, a, b, c, d]
@@ -298,10 +299,11 @@ mod tests {
     fn the_bytes_are_those_of_the_diagram() {
         let mut options = OptionList::EMPTY;
         let nonce = Nonce::new(0x0102_0304);
-        let option = BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 3, nonce };
+        let option =
+            BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, routers: 3, nonce };
         option.push(&mut options).unwrap();
         assert_eq!(options.as_bytes(), [253, 10, 0xF0, 0xB1, 1, 3, 1, 2, 3, 4]);
-        let roomy = BackPressure { ask: Ask::Cancel, allowance: 5, ..option };
+        let roomy = BackPressure { ask: BackPressureSignal::Cancel, allowance: 5, ..option };
         assert!(roomy.overwrite(&mut options));
         assert_eq!(options.as_bytes()[4], 5 << 2 | 2);
         assert_eq!(BackPressure::find(&options), Some(roomy));
@@ -321,8 +323,12 @@ mod tests {
 
     #[test]
     fn routers_overwrite_and_never_insert() {
-        let full =
-            BackPressure { ask: Ask::Cancel, allowance: 0, routers: 255, nonce: Nonce::new(7) };
+        let full = BackPressure {
+            ask: BackPressureSignal::Cancel,
+            allowance: 0,
+            routers: 255,
+            nonce: Nonce::new(7),
+        };
         let mut options = OptionList::EMPTY;
         assert!(!full.overwrite(&mut options) && options.is_empty());
         Echo(None).push(&mut options).unwrap();
@@ -375,7 +381,8 @@ mod tests {
                 options.push(kind::SACK, &[0; 8]).unwrap();
             }
             let nonce = Nonce::new(7);
-            let slow = BackPressure { ask: Ask::SlowDown, allowance: 0, routers: 2, nonce };
+            let slow =
+                BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, routers: 2, nonce };
             let is_slow = |ex_id| first(list, ex_id).is_some_and(|data| data == [1, 2, 0, 0, 0, 7]);
             let back_pressure = is_slow(BACK_PRESSURE_EX_ID).then_some(slow);
             let notice = is_slow(NOTICE_EX_ID).then_some(Notice(slow));
@@ -394,7 +401,8 @@ mod tests {
     #[test]
     fn a_notice_and_its_return_are_options_of_their_own() {
         let nonce = Nonce::new(0x0102_0304);
-        let option = BackPressure { ask: Ask::Nothing, allowance: 5, routers: 3, nonce };
+        let option =
+            BackPressure { ask: BackPressureSignal::Nothing, allowance: 5, routers: 3, nonce };
         let mut data = OptionList::EMPTY;
         Notice::default().push(&mut data).unwrap();
         assert!(Notice(option).overwrite(&mut data));
@@ -411,15 +419,20 @@ mod tests {
     /// What each of two interfaces asks, what the sender hears, and whose name it has.
     #[test]
     fn of_two_requests_the_stricter_one_is_heard() {
-        let of = |name: u32, (ask, allowance): (Ask, u8)| BackPressure {
+        let of = |name: u32, (ask, allowance): (BackPressureSignal, u8)| BackPressure {
             ask,
             allowance,
             routers: name as u8,
-            nonce: Nonce::new(name).filter(|_| (ask, allowance) != (Ask::Nothing, 0)),
+            nonce: Nonce::new(name)
+                .filter(|_| (ask, allowance) != (BackPressureSignal::Nothing, 0)),
         };
-        let (nothing, slow, pause) = ((Ask::Nothing, 0), (Ask::SlowDown, 0), (Ask::Pause, 0));
-        let allowed = |packets| (Ask::Nothing, packets);
-        let over = |packets| (Ask::Cancel, packets);
+        let (nothing, slow, pause) = (
+            (BackPressureSignal::Nothing, 0),
+            (BackPressureSignal::SlowDown, 0),
+            (BackPressureSignal::Pause, 0),
+        );
+        let allowed = |packets| (BackPressureSignal::Nothing, packets);
+        let over = |packets| (BackPressureSignal::Cancel, packets);
         for (one, other, heard, name) in [
             (nothing, nothing, nothing, None),
             (nothing, over(3), over(3), Some(2)),

@@ -7,25 +7,25 @@
 //! thread as in many.
 #![forbid(unsafe_code)]
 
-mod agenda;
 mod assignment;
 mod barrier;
-mod division;
+mod event_queue;
 mod injection;
 mod observe;
 mod outcome;
-mod part;
-mod thin;
+mod partition;
+mod partitioning;
+mod serial_fallback;
+mod simulation;
 mod trace;
 mod windows;
-mod world;
 
-pub use agenda::{Agenda, Calendar, Entity, INDEX_BITS};
-pub use division::FewerThreads;
+pub use event_queue::{Calendar, Entity, EventQueue, INDEX_BITS};
 pub use forebay_net::{Conservation, PacketEvent};
 pub use injection::Injection;
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
+pub use partitioning::FewerThreads;
+pub use simulation::{ConservationError, Options, Simulation, Status};
 pub use trace::TraceSum;
 pub use windows::{CpuClock, Effort};
-pub use world::{Options, Simulation, Status, Unbalanced};

@@ -1,4 +1,4 @@
-//! One run in several threads: conservative look-ahead over the delays of the links between
+//! One run in several threads: conservative early transit over the delays of the links between
 //! partitions.
 //!
 //! A packet that leaves a partition arrives in another no earlier than the smallest delay of the
@@ -13,7 +13,7 @@
 
 use crate::assignment::Assignment;
 use crate::barrier::{Barrier, OtherPanicked};
-use crate::part::Part;
+use crate::partition::Partition;
 use forebay_base::{Span, Time};
 use forebay_net::Mail;
 use std::any::Any;
@@ -92,7 +92,7 @@ impl Rules {
 
 /// What a partition publishes at a meeting.
 #[derive(Default)]
-struct Post {
+struct PartitionReport {
     /// Time of the first event that it has, or has sent to another.
     next_ns: AtomicU64,
     open_ends: AtomicIsize,
@@ -112,7 +112,7 @@ struct WindowSummary {
 /// Posts and mail of one meeting. There are two: one is read while the other is written.
 struct Exchange {
     /// By partition.
-    posts: Vec<Post>,
+    posts: Vec<PartitionReport>,
     /// By thread: its work in the window, in ns.
     took_ns: Vec<AtomicU64>,
     /// Mail from partition a to b of n: index a n + b. Locks are never contended: the barrier
@@ -123,7 +123,7 @@ struct Exchange {
 impl Exchange {
     fn new(parts: usize, threads: usize) -> Exchange {
         Exchange {
-            posts: (0..parts).map(|_| Post::default()).collect(),
+            posts: (0..parts).map(|_| PartitionReport::default()).collect(),
             took_ns: (0..threads).map(|_| AtomicU64::new(0)).collect(),
             boxes: (0..parts * parts).map(|_| Mutex::default()).collect(),
         }
@@ -133,7 +133,7 @@ impl Exchange {
         mail.lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// Publish the state of `part`. The first arrival of the packets that it has sent is at `sent`.
-    fn tell(&self, part: &Part, number: usize, sent: Time) {
+    fn tell(&self, part: &Partition, number: usize, sent: Time) {
         let post = &self.posts[number];
         post.next_ns.store(part.next_time().min(sent).as_nanos(), Ordering::Relaxed);
         post.open_ends.store(part.fabric.ends().1, Ordering::Relaxed);
@@ -141,7 +141,7 @@ impl Exchange {
         post.expected.store(part.expected_events(), Ordering::Relaxed);
     }
     fn read(&self) -> WindowSummary {
-        let of = |field: fn(&Post) -> &AtomicU64| {
+        let of = |field: fn(&PartitionReport) -> &AtomicU64| {
             self.posts.iter().map(move |post| field(post).load(Ordering::Relaxed))
         };
         let took = self.took_ns.iter().map(|took| took.load(Ordering::Relaxed));
@@ -155,7 +155,7 @@ impl Exchange {
 }
 
 /// Where the threads meet.
-pub(crate) struct Meeting {
+pub(crate) struct WindowSync {
     barrier: Barrier,
     exchanges: [Exchange; 2],
     /// By partition: those that may have mail for it.
@@ -163,12 +163,12 @@ pub(crate) struct Meeting {
     threads: usize,
 }
 
-impl Meeting {
+impl WindowSync {
     /// Of `threads` threads; `senders` says for each partition which others have links to it.
-    pub fn new(threads: usize, senders: Vec<Vec<usize>>) -> Meeting {
+    pub fn new(threads: usize, senders: Vec<Vec<usize>>) -> WindowSync {
         let exchange = || Exchange::new(senders.len(), threads);
         let (barrier, exchanges) = (Barrier::new(threads), [exchange(), exchange()]);
-        Meeting { barrier, exchanges, senders, threads }
+        WindowSync { barrier, exchanges, senders, threads }
     }
     /// Threads that meet.
     pub fn threads(&self) -> usize {
@@ -179,14 +179,14 @@ impl Meeting {
     /// to the end of the run. The result is that end, if all flows ended.
     pub fn run(
         &self,
-        parts: &mut [Part],
+        parts: &mut [Partition],
         rules: &Rules,
         limit: Time,
         effort: &mut Effort,
     ) -> Option<Time> {
-        let parts: Vec<Mutex<&mut Part>> = parts.iter_mut().map(Mutex::new).collect();
+        let parts: Vec<Mutex<&mut Partition>> = parts.iter_mut().map(Mutex::new).collect();
         let attended: Vec<_> = std::thread::scope(|scope| {
-            let attend = |me| Attendant::new(self, &parts, rules, me).attend(limit);
+            let attend = |me| Worker::new(self, &parts, rules, me).attend(limit);
             let spawn = |me| scope.spawn(move || attend(me));
             let threads: Vec<_> = (1..self.threads).map(spawn).collect();
             let own = catch_unwind(AssertUnwindSafe(|| attend(0)));
@@ -221,9 +221,9 @@ fn first_panic_or_all<T>(attended: Vec<std::thread::Result<T>>) -> Vec<T> {
 }
 
 /// One thread at the meeting.
-struct Attendant<'a, 'p> {
-    meeting: &'a Meeting,
-    parts: &'a [Mutex<&'p mut Part>],
+struct Worker<'a, 'p> {
+    meeting: &'a WindowSync,
+    parts: &'a [Mutex<&'p mut Partition>],
     rules: &'a Rules,
     me: usize,
     /// Packets that leave the current partition, by destination.
@@ -231,17 +231,17 @@ struct Attendant<'a, 'p> {
     effort: Effort,
 }
 
-impl<'a, 'p> Attendant<'a, 'p> {
+impl<'a, 'p> Worker<'a, 'p> {
     fn new(
-        meeting: &'a Meeting,
-        parts: &'a [Mutex<&'p mut Part>],
+        meeting: &'a WindowSync,
+        parts: &'a [Mutex<&'p mut Partition>],
         rules: &'a Rules,
         me: usize,
     ) -> Self {
         let outgoing = parts.iter().map(|_| Mail::default()).collect();
-        Attendant { meeting, parts, rules, me, outgoing, effort: Effort::default() }
+        Worker { meeting, parts, rules, me, outgoing, effort: Effort::default() }
     }
-    fn part(&self, number: usize) -> MutexGuard<'a, &'p mut Part> {
+    fn part(&self, number: usize) -> MutexGuard<'a, &'p mut Partition> {
         self.parts[number].lock().unwrap_or_else(PoisonError::into_inner)
     }
     /// The parts that this thread handles outside of windows.
@@ -300,7 +300,7 @@ impl<'a, 'p> Attendant<'a, 'p> {
         }
         write.tell(&part, number, sent);
     }
-    fn open_mail(&self, part: &mut Part, number: usize, exchange: &Exchange) {
+    fn open_mail(&self, part: &mut Partition, number: usize, exchange: &Exchange) {
         for &from in &self.meeting.senders[number] {
             part.fabric.import(&mut exchange.mail(from, number));
         }

@@ -2,7 +2,7 @@
 
 use crate::random::log_uniform;
 use forebay_base::{FlowId, Rate, Rng, Span, Stream, Time};
-use forebay_net::{After, FlowSpec, Law, Life, NetSpec, Writing};
+use forebay_net::{After, AppSchedule, FlowSpec, NetSpec, TimeDistribution, Writing};
 use forebay_sim::FlowOutcome;
 
 /// Give about half of the flows of `spec` a life, and some of them followers. Every flow still ends
@@ -25,7 +25,7 @@ pub fn give(spec: &mut NetSpec, seed: u64) {
         if before.bytes.is_none() && before.stop().is_none() {
             continue;
         }
-        let mut life = Life::default();
+        let mut life = AppSchedule::default();
         if before.paths.len() < 2 && rng.chance(0.4) {
             let about = Time::from_millis(rng.below(4_000));
             life = random_life(rng, about);
@@ -37,7 +37,7 @@ pub fn give(spec: &mut NetSpec, seed: u64) {
     }
 }
 
-fn random_life(rng: &mut Rng, start: Time) -> Life {
+fn random_life(rng: &mut Rng, start: Time) -> AppSchedule {
     let stop = rng.chance(0.4).then(|| start + random_span(rng, 3e9));
     let write = rng.chance(0.7).then(|| Writing {
         rate: None,
@@ -53,7 +53,7 @@ fn random_life(rng: &mut Rng, start: Time) -> Life {
             ..write
         },
     });
-    Life { stop, write, ..Life::default() }
+    AppSchedule { stop, write, ..AppSchedule::default() }
 }
 
 fn random_span(rng: &mut Rng, most_ns: f64) -> Span {
@@ -61,20 +61,20 @@ fn random_span(rng: &mut Rng, most_ns: f64) -> Span {
 }
 
 /// Some are round, so that much happens at one instant; and some think for no time.
-fn random_law(rng: &mut Rng) -> Law {
+fn random_law(rng: &mut Rng) -> TimeDistribution {
     match rng.below(5) {
-        0 => Law::Constant(Span::from_millis(rng.below(20))),
-        1 => Law::Constant(random_span(rng, 1e9)),
-        2 => Law::Exponential(random_span(rng, 3e8)),
+        0 => TimeDistribution::Constant(Span::from_millis(rng.below(20))),
+        1 => TimeDistribution::Constant(random_span(rng, 1e9)),
+        2 => TimeDistribution::Exponential(random_span(rng, 3e8)),
         _ => {
             let least = random_span(rng, 1e8);
-            Law::Uniform(least, least + random_span(rng, 3e8))
+            TimeDistribution::Uniform(least, least + random_span(rng, 3e8))
         }
     }
 }
 
-fn between(rng: &mut Rng, least: Span) -> Law {
-    Law::Uniform(least, least + random_span(rng, 1e9))
+fn between(rng: &mut Rng, least: Span) -> TimeDistribution {
+    TimeDistribution::Uniform(least, least + random_span(rng, 1e9))
 }
 
 /// It has delivered all that its application wrote: all there was, unless it stopped, or never

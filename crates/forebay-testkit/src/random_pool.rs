@@ -15,7 +15,7 @@ const PACKET_BYTES: u64 = 1500;
 
 /// What a scenario may be like.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Weather {
+pub enum NetworkConditions {
     /// Anything: loss up to 5 % in either direction, failures, restarts, caches from 10 packets on,
     /// routers that do not speak INRPP, flows of plain TCP among the others.
     Foul,
@@ -25,7 +25,7 @@ pub enum Weather {
 }
 
 /// The scenario of a seed: 2 to 6 routers, 2 to 6 hosts, 1 to 6 flows.
-pub fn scenario(seed: u64, weather: Weather) -> NetSpec {
+pub fn scenario(seed: u64, weather: NetworkConditions) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 1);
     let mut world = World::new();
     let routers: Vec<NodeId> =
@@ -54,35 +54,35 @@ pub fn scenario(seed: u64, weather: Weather) -> NetSpec {
     flows(&mut world, &mut rng, &hosts, weather);
     let settings = random_settings(&mut rng, &world.spec, weather);
     for router in &routers {
-        if weather == Weather::Fair || !rng.chance(0.1) {
+        if weather == NetworkConditions::Fair || !rng.chance(0.1) {
             let forwarding = ForwardingSpec::Inrpp(Arc::new(settings.clone()));
             world.spec.nodes[router.index()].kind = forebay_net::NodeKind::Router(forwarding);
         }
     }
-    if weather == Weather::Foul {
+    if weather == NetworkConditions::Foul {
         events(&mut world, &mut rng, &routers);
     }
     world.spec
 }
 
-fn join(world: &mut World, rng: &mut Rng, (a, b): (NodeId, NodeId), weather: Weather) {
+fn join(world: &mut World, rng: &mut Rng, (a, b): (NodeId, NodeId), weather: NetworkConditions) {
     let there = random_link(rng, weather);
     let back = if rng.chance(0.5) { there.clone() } else { random_link(rng, weather) };
     world.join_with(a, b, there, back);
 }
 
-fn random_link(rng: &mut Rng, weather: Weather) -> LinkSpec {
+fn random_link(rng: &mut Rng, weather: NetworkConditions) -> LinkSpec {
     let rate = Rate::clamped(log_uniform(rng, 1e6, 1e8) as u64);
     let delay = Span::from_secs_f64(log_uniform(rng, 1e-5, 0.02));
     let mut spec = pooled_link(rate, delay);
     spec.queue = QueueSpec::DropTail(Limit::Bytes(2 * PACKET_BYTES + rng.below(60_000)));
-    if weather == Weather::Foul && rng.chance(0.4) {
+    if weather == NetworkConditions::Foul && rng.chance(0.4) {
         spec.loss = rng.unit() * 0.05;
     }
     spec
 }
 
-fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId], weather: Weather) {
+fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId], weather: NetworkConditions) {
     let inrpp = transport(world, "inrpp", config());
     let plain = TcpConfig { timestamps: true, ..config() };
     let tcp = transport(world, "cubic", plain);
@@ -90,7 +90,8 @@ fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId], weather: Weather) {
         let src = rng.below(hosts.len() as u64) as usize;
         let dst = (src + 1 + rng.below(hosts.len() as u64 - 1) as usize) % hosts.len();
         let bytes = log_uniform(rng, 100.0, 400_000.0) as u64;
-        let transport = if weather == Weather::Foul && rng.chance(0.2) { tcp } else { inrpp };
+        let transport =
+            if weather == NetworkConditions::Foul && rng.chance(0.2) { tcp } else { inrpp };
         let start = Time::from_nanos(rng.below(1_000_000_000));
         world.flow((hosts[src], hosts[dst]), start, Some(bytes), transport);
     }
@@ -125,10 +126,10 @@ pub fn margin_bytes(spec: &NetSpec) -> u64 {
     (offered_bps as f64 / 8.0 * seconds) as u64 + spec.flows.len() as u64 * PACKET_BYTES
 }
 
-fn random_settings(rng: &mut Rng, spec: &NetSpec, weather: Weather) -> Settings {
+fn random_settings(rng: &mut Rng, spec: &NetSpec, weather: NetworkConditions) -> Settings {
     let room = match weather {
-        Weather::Fair => margin_bytes(spec),
-        Weather::Foul => PACKET_BYTES * rng.below(200),
+        NetworkConditions::Fair => margin_bytes(spec),
+        NetworkConditions::Foul => PACKET_BYTES * rng.below(200),
     };
     let high_bytes = (log_uniform(rng, 10.0, 200.0) * PACKET_BYTES as f64) as u64;
     let low_bytes = 1 + rng.below(high_bytes);

@@ -5,20 +5,20 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod api;
 mod config;
 mod connection;
 mod options;
 mod path;
 mod presets;
 mod ranges;
-mod surface;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
 mod tests;
 
+pub use api::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 pub use config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
 pub use connection::Connection;
 pub use options::data_option_bytes;
 pub use presets::PRESETS;
-pub use surface::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};

@@ -87,7 +87,7 @@ fn joined_bytes(
 }
 
 fn cold_of<'a>(piece: &Packet, arena: &'a Arena) -> Result<&'a Cold, ParseError> {
-    let cold = piece.cold_part(arena).filter(|_| piece.kind() == Kind::Piece);
+    let cold = piece.cold_part(arena).filter(|_| piece.kind() == Kind::FragmentRange);
     cold.ok_or(ParseError::Pieces)
 }
 

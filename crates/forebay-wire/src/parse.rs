@@ -6,12 +6,14 @@ use crate::ipv4::Ipv4;
 use crate::ipv6::{self, Fragment, Ipv6};
 use crate::plan::{AddressPlan, Ends};
 use crate::tcp::{self, Tcp};
-use forebay_base::{Addr, Arena, Cold, Ecn, Endpoint, IpVersion, OptionList, Packet, Piece};
+use forebay_base::{
+    Addr, Arena, Cold, Ecn, Endpoint, FragmentRange, IpVersion, OptionList, Packet,
+};
 
 /// The packet in `bytes`, which must hold exactly one, from the IP header on.
 ///
 /// * A whole TCP segment with a right checksum: `Kind::Tcp`.
-/// * A fragment, of IPv6 with no other extension header before it: `Kind::Piece`, known by its own
+/// * A fragment, of IPv6 with no other extension header before it: `Kind::FragmentRange`, known by its own
 ///   bytes.
 /// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept;
 ///   among them TCP segments with a wrong checksum, which routers carry and hosts drop.
@@ -171,7 +173,7 @@ fn piece(
         dscp: ip.class >> 2,
         ip_id: ip.id,
         flow_label: ip.flow_label,
-        piece: Some(Piece::from_outside(offset, more, ip.protocol)),
+        piece: Some(FragmentRange::from_outside(offset, more, ip.protocol)),
         body: Some(body.into()),
         ..Cold::default()
     };

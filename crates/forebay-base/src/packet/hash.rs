@@ -13,7 +13,7 @@ impl Packet {
     /// unrelated hashes.
     pub fn flow_hash(&self, salt: u64, arena: &Arena) -> u64 {
         let ports = match self.kind() {
-            Kind::Piece => None,
+            Kind::FragmentRange => None,
             Kind::Tcp | Kind::Opaque => self.ports(),
         };
         let ports = ports.map_or(0, |(src, dst)| 1 << 40 | (src as u64) << 24 | (dst as u64) << 8);
@@ -87,7 +87,7 @@ mod tests {
         let mut arena = Arena::default();
         let base = segment(100, Some((7, 8)));
         let mut changed = segment(100, Some((7, 8)));
-        changed.set_stamp(Time::from_secs(3));
+        changed.set_hop_time(Time::from_secs(3));
         assert_eq!(base.digest(&arena), changed.digest(&arena));
         changed.set_ecn(Ecn::Ce);
         assert_ne!(base.digest(&arena), changed.digest(&arena));

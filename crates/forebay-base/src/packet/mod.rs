@@ -38,7 +38,7 @@ pub enum Kind {
     /// Something that Forebay does not speak: its bytes are kept verbatim.
     Opaque = 1,
     /// A fragment of a datagram.
-    Piece = 2,
+    FragmentRange = 2,
 }
 
 /// The protocol number of TCP (RFC 9293).
@@ -47,7 +47,7 @@ const TCP_PROTOCOL: u8 = 6;
 /// A packet. Not `Clone`: two packets need two cold parts, see [`Arena::duplicate`].
 #[repr(C)] // the small fields lie together
 pub struct Packet {
-    stamp: Time,
+    hop_time: Time,
     /// See [`Packet::left_host_at`].
     left_host_at: Time,
     /// Source and destination.
@@ -75,7 +75,7 @@ impl fmt::Debug for Packet {
             .field("header_len", &self.header_len())
             .field("ecn", &self.ecn())
             .field("ttl", &self.ttl())
-            .field("stamp", &self.stamp())
+            .field("stamp", &self.hop_time())
             .field("cold", &self.cold())
             .finish()
     }
@@ -85,13 +85,13 @@ impl Packet {
     /// When it came to the queue it is in, or will arrive at the far end of the link it is on. Set
     /// and read by the owner of that queue or link; not on the wire.
     #[inline]
-    pub fn stamp(&self) -> Time {
-        self.stamp
+    pub fn hop_time(&self) -> Time {
+        self.hop_time
     }
     /// Set by the owner of the queue or the wire.
     #[inline]
-    pub fn set_stamp(&mut self, at: Time) {
-        self.stamp = at;
+    pub fn set_hop_time(&mut self, at: Time) {
+        self.hop_time = at;
     }
     /// When a socket made it. Zero if it has no payload or comes from outside. For measurements of
     /// drivers and hosts only: it is not on the wire and not in digests, and no machine reads it
@@ -126,7 +126,7 @@ impl Packet {
         match (self.small.bits() & KIND_MASK) >> KIND_SHIFT {
             0 => Kind::Tcp,
             1 => Kind::Opaque,
-            _ => Kind::Piece,
+            _ => Kind::FragmentRange,
         }
     }
     /// The IP version.
@@ -149,7 +149,7 @@ impl Packet {
     pub fn ip_header_len(&self, arena: &Arena) -> u16 {
         let options = self.cold_part(arena).map_or(0, |cold| cold.ip_options.len() as u16);
         match (self.kind(), self.version()) {
-            (Kind::Piece | Kind::Opaque, _) => self.header_len(),
+            (Kind::FragmentRange | Kind::Opaque, _) => self.header_len(),
             (Kind::Tcp, IpVersion::V4) => IPV4_HEADER_BYTES + options.next_multiple_of(4),
             (Kind::Tcp, IpVersion::V6) if self.dont_fragment() => IPV6_HEADER_BYTES,
             (Kind::Tcp, IpVersion::V6) => IPV6_HEADER_BYTES + FRAGMENT_HEADER_BYTES,
@@ -192,7 +192,9 @@ impl Packet {
         let cold = self.cold_part(arena);
         match self.kind() {
             Kind::Tcp => TCP_PROTOCOL,
-            Kind::Piece => cold.and_then(|cold| cold.piece).map_or(0, |piece| piece.protocol),
+            Kind::FragmentRange => {
+                cold.and_then(|cold| cold.piece).map_or(0, |piece| piece.protocol)
+            }
             Kind::Opaque => {
                 let at = if self.version() == IpVersion::V6 { 6 } else { 9 };
                 let body = cold.and_then(|cold| cold.body.as_deref());

@@ -5,15 +5,15 @@ use forebay_base::Span;
 
 /// The maximum over the last N slots of time: rounds or cycles.
 #[derive(Clone, Debug)]
-pub(crate) struct SlotMax<const N: usize> {
+pub(crate) struct WindowedMax<const N: usize> {
     /// The maximum of each slot, slot `t` at `t % N`.
     slots: [u64; N],
     now: u64,
 }
 
-impl<const N: usize> SlotMax<N> {
-    pub(crate) fn new() -> SlotMax<N> {
-        SlotMax { slots: [0; N], now: 0 }
+impl<const N: usize> WindowedMax<N> {
+    pub(crate) fn new() -> WindowedMax<N> {
+        WindowedMax { slots: [0; N], now: 0 }
     }
     /// It is slot `now`, not before the last one: older ones than N are forgotten.
     pub(crate) fn advance_to(&mut self, now: u64) {
@@ -124,7 +124,7 @@ mod tests {
     #[test]
     fn the_maximum_is_that_of_the_last_slots() {
         let mut rng = Rng::new(3, Stream::Test, 0);
-        let mut filter = SlotMax::<10>::new();
+        let mut filter = WindowedMax::<10>::new();
         let mut all: Vec<(u64, u64)> = Vec::new();
         let mut slot = 0;
         for _ in 0..2_000 {

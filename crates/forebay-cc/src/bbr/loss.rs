@@ -1,7 +1,7 @@
 //! What losses and marks say of the path, and what is taken back if there were none.
 
 use super::filters::scaled;
-use super::{Machine, News, State, UNBOUNDED};
+use super::{AckSample, Machine, State, UNBOUNDED};
 use crate::controller::{Ack, Loss, Sent, Tag};
 use forebay_base::Time;
 
@@ -112,7 +112,7 @@ impl Machine {
 
     // The latest round.
 
-    pub(super) fn update_latest_delivery(&mut self, news: &News) {
+    pub(super) fn update_latest_delivery(&mut self, news: &AckSample) {
         let s = &mut self.signals;
         s.loss_round_start = false;
         let Some(sample) = &news.delivery else { return };
@@ -124,7 +124,7 @@ impl Machine {
             s.lost_ranges_last = core::mem::take(&mut s.lost_ranges);
         }
     }
-    pub(super) fn advance_latest_delivery(&mut self, news: &News) {
+    pub(super) fn advance_latest_delivery(&mut self, news: &AckSample) {
         if let Some(sample) = news.delivery.as_ref().filter(|_| self.signals.loss_round_start) {
             self.signals.bw_latest = sample.bw;
             self.signals.inflight_latest = sample.delivered;
@@ -140,7 +140,7 @@ impl Machine {
     }
 
     /// Equation 9, once a round.
-    pub(super) fn update_congestion_signals(&mut self, news: &News) {
+    pub(super) fn update_congestion_signals(&mut self, news: &AckSample) {
         self.update_max_bw(news);
         if !self.signals.loss_round_start {
             return;
@@ -231,7 +231,7 @@ impl Machine {
         self.signals.marked = self.state == State::Startup || self.cycle.is_probe_sample;
     }
     /// What was in flight when the mark was set was too much.
-    pub(super) fn answer_mark(&mut self, news: &News) {
+    pub(super) fn answer_mark(&mut self, news: &AckSample) {
         let Some(sample) = &news.delivery else { return };
         if core::mem::take(&mut self.signals.marked) && self.cycle.is_probe_sample {
             self.on_too_much(news.now, sample.tx_in_flight, sample.app_limited);

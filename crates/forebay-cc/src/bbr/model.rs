@@ -1,7 +1,7 @@
 //! The model of the path: rounds, bandwidth, round-trip time, aggregation.
 
-use super::filters::{Rounds, SlotMax, bandwidth, bytes_in, scaled};
-use super::{Delivery, Machine, MinRttFilters, News, State};
+use super::filters::{Rounds, WindowedMax, bandwidth, bytes_in, scaled};
+use super::{AckSample, Delivery, Machine, MinRttFilters, State};
 use crate::controller::RateSample;
 use forebay_base::{Span, Time};
 
@@ -14,7 +14,7 @@ const EXTRA_ACKED_ROUNDS: usize = 10;
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     pub(super) rounds: Rounds,
-    max_bw: SlotMax<MAX_BW_CYCLES>,
+    max_bw: WindowedMax<MAX_BW_CYCLES>,
     /// The rate in force, in bit/s: max_bw, bounded by the short-term model.
     bw: u64,
     /// Over `min_rtt_filter_s`: sets the BDP.
@@ -30,15 +30,15 @@ pub(super) struct Model {
 struct MinRtt {
     /// None before the first sample.
     rtt: Option<Span>,
-    stamp: Time,
+    hop_time: Time,
 }
 
 impl MinRtt {
-    const NONE: MinRtt = MinRtt { rtt: None, stamp: Time::ZERO };
+    const NONE: MinRtt = MinRtt { rtt: None, hop_time: Time::ZERO };
 
     /// It is older than the window of its filter.
     fn is_older_than(&self, now: Time, window: Span) -> bool {
-        now > self.stamp + window
+        now > self.hop_time + window
     }
     fn is_above(&self, rtt: Span) -> bool {
         self.rtt.is_none_or(|min| rtt < min)
@@ -47,7 +47,7 @@ impl MinRtt {
     fn update(&mut self, now: Time, rtt: Option<Span>, window: Span) -> bool {
         let expired = self.is_older_than(now, window);
         if let Some(rtt) = rtt.filter(|&rtt| expired || self.is_above(rtt)) {
-            *self = MinRtt { rtt: Some(rtt), stamp: now };
+            *self = MinRtt { rtt: Some(rtt), hop_time: now };
         }
         expired
     }
@@ -57,7 +57,7 @@ impl Model {
     pub(super) fn new() -> Model {
         Model {
             rounds: Rounds::default(),
-            max_bw: SlotMax::new(),
+            max_bw: WindowedMax::new(),
             bw: 0,
             min_rtt: MinRtt::NONE,
             probe_rtt_min: MinRtt::NONE,
@@ -77,14 +77,14 @@ impl Model {
     }
     /// The handshake's sample.
     pub(super) fn begin_min_rtt(&mut self, now: Time, rtt: Span) {
-        self.min_rtt = MinRtt { rtt: Some(rtt), stamp: now };
+        self.min_rtt = MinRtt { rtt: Some(rtt), hop_time: now };
         self.probe_rtt_min = self.min_rtt;
     }
     /// The next ProbeRTT is an interval away.
     pub(super) fn put_off_probe_rtt(&mut self, now: Time, filters: MinRttFilters) {
         match filters {
-            MinRttFilters::Two => self.probe_rtt_min.stamp = now,
-            MinRttFilters::One => self.min_rtt.stamp = now,
+            MinRttFilters::Two => self.probe_rtt_min.hop_time = now,
+            MinRttFilters::One => self.min_rtt.hop_time = now,
         }
     }
     /// Equation 2: bytes that `bw` bit/s keep in flight. None before the first RTT.
@@ -102,12 +102,12 @@ impl Model {
 pub(super) struct Aggregation {
     since: Time,
     delivered: u64,
-    extra: SlotMax<EXTRA_ACKED_ROUNDS>,
+    extra: WindowedMax<EXTRA_ACKED_ROUNDS>,
 }
 
 impl Aggregation {
     pub(super) fn new() -> Aggregation {
-        Aggregation { since: Time::ZERO, delivered: 0, extra: SlotMax::new() }
+        Aggregation { since: Time::ZERO, delivered: 0, extra: WindowedMax::new() }
     }
     /// What is delivered is counted from `now` on.
     pub(super) fn restart(&mut self, now: Time) {
@@ -130,7 +130,7 @@ impl Machine {
     }
 
     /// "Updating the BBR.max_bw Max Filter": equation 1.
-    pub(super) fn update_max_bw(&mut self, news: &News) {
+    pub(super) fn update_max_bw(&mut self, news: &AckSample) {
         let Some(sample) = &news.delivery else { return self.model.rounds.no_sample() };
         let model = &mut self.model;
         model.rounds.on_sample(sample.prior_delivered, self.delivered);
@@ -143,14 +143,14 @@ impl Machine {
     }
 
     /// Equations 1 and 10.
-    pub(super) fn update_min_rtt(&mut self, news: &News) {
+    pub(super) fn update_min_rtt(&mut self, news: &AckSample) {
         let filter = Span::from_secs_f64(self.params.min_rtt_filter_s);
         match self.params.min_rtt_filters {
             MinRttFilters::Two => self.update_two_filters(news, filter),
             MinRttFilters::One => self.update_one_filter(news, filter),
         }
     }
-    fn update_two_filters(&mut self, news: &News, filter: Span) {
+    fn update_two_filters(&mut self, news: &AckSample, filter: Span) {
         let interval = Span::from_secs_f64(self.params.probe_rtt_interval_s);
         let model = &mut self.model;
         model.probe_rtt_due = model.probe_rtt_min.update(news.now, news.rtt, interval);
@@ -161,7 +161,7 @@ impl Machine {
         }
     }
     /// ProbeRTT takes its window from the estimate that is about to be replaced.
-    fn update_one_filter(&mut self, news: &News, filter: Span) {
+    fn update_one_filter(&mut self, news: &AckSample, filter: Span) {
         if self.model.min_rtt.is_older_than(news.now, filter) && self.state != State::ProbeRtt {
             self.save_probe_rtt_cwnd();
         }
@@ -186,7 +186,7 @@ impl Machine {
     }
 
     /// "BBR.extra_acked": bytes delivered beyond what bw explains.
-    pub(super) fn update_aggregation(&mut self, news: &News) {
+    pub(super) fn update_aggregation(&mut self, news: &AckSample) {
         let a = &mut self.aggregation;
         let mut expected = bytes_in(self.model.bw, news.now.since(a.since));
         if a.delivered <= expected {

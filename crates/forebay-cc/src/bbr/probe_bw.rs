@@ -1,17 +1,17 @@
 //! ProbeBW: Down, Cruise, Refill, Up, and the volume that they agree on, inflight_longterm.
 
 use super::filters::scaled;
-use super::{Delivery, Machine, News, State, UNBOUNDED};
+use super::{AckSample, Delivery, Machine, State, UNBOUNDED};
 use forebay_base::{Span, Time};
 
 /// Most rounds between two probes, for the sake of Reno and CUBIC (T_reno_bound).
-const MOST_ROUNDS: u64 = 63;
+const MAX_ROUNDS: u64 = 63;
 /// Shortest time between two probes (T_bbr: 2 to 3 s).
-const LEAST_WAIT: Span = Span::from_secs(2);
+const MIN_WAIT: Span = Span::from_secs(2);
 /// Window gain of Up over that of the other states: 2.25 / 2.
 const UP_CWND_GAIN: f64 = 1.125;
 /// Doublings of the growth of inflight_longterm.
-const MOST_DOUBLINGS: u32 = 30;
+const MAX_DOUBLINGS: u32 = 30;
 
 /// What the ACKs of now answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +36,7 @@ pub(super) struct Cycle {
     pub(super) is_probe_sample: bool,
     ack_phase: AckPhase,
     /// When Down began, and for how long no probe follows.
-    stamp: Time,
+    hop_time: Time,
     wait: Span,
     /// Growth of inflight_longterm in Up: bytes acknowledged per segment of growth.
     acked_per_segment: u64,
@@ -54,7 +54,7 @@ impl Cycle {
             rounds_since_probe: 0,
             is_probe_sample: false,
             ack_phase: AckPhase::Other,
-            stamp: Time::ZERO,
+            hop_time: Time::ZERO,
             wait: Span::ZERO,
             acked_per_segment: UNBOUNDED,
             acked: 0,
@@ -79,8 +79,8 @@ impl Machine {
         self.reset_congestion_signals();
         self.cycle.acked_per_segment = UNBOUNDED;
         self.cycle.rounds_since_probe = self.rng.below(2);
-        self.cycle.wait = LEAST_WAIT + Span::from_secs_f64(self.rng.unit());
-        self.cycle.stamp = now;
+        self.cycle.wait = MIN_WAIT + Span::from_secs_f64(self.rng.unit());
+        self.cycle.hop_time = now;
         self.stop_probe();
         self.enter(State::Down, self.params.down_pacing_gain);
     }
@@ -109,7 +109,7 @@ impl Machine {
     }
 
     /// "ProbeBW Algorithm Details".
-    pub(super) fn update_cycle(&mut self, news: &News) {
+    pub(super) fn update_cycle(&mut self, news: &AckSample) {
         if !self.full_pipe.reached {
             return;
         }
@@ -137,8 +137,8 @@ impl Machine {
 
     /// Equation 7: after T_bbr, or as many rounds as Reno needs to grow by what is in flight.
     fn is_time_to_probe(&self, now: Time) -> bool {
-        let rounds = (self.target_inflight() / self.mss).min(MOST_ROUNDS);
-        now > self.cycle.stamp + self.cycle.wait || self.cycle.rounds_since_probe >= rounds
+        let rounds = (self.target_inflight() / self.mss).min(MAX_ROUNDS);
+        now > self.cycle.hop_time + self.cycle.wait || self.cycle.rounds_since_probe >= rounds
     }
     /// Equation 7.
     fn is_time_to_cruise(&self) -> bool {
@@ -146,7 +146,7 @@ impl Machine {
         self.inflight <= self.inflight_with_headroom() && self.inflight <= self.quantized(bdp)
     }
     /// "Exit Conditions for Bandwidth Probing", losses excepted.
-    fn is_time_to_go_down(&mut self, news: &News, bw: u64) -> bool {
+    fn is_time_to_go_down(&mut self, news: &AckSample, bw: u64) -> bool {
         let longterm = self.cycle.inflight_longterm;
         if self.params.precautionary && self.cycle.was_too_high && self.inflight >= longterm {
             self.cycle.was_precautionary = true;
@@ -170,10 +170,10 @@ impl Machine {
     /// inflight_longterm grows by 1, 2, 4, 8 .. segments in the rounds of Up.
     fn raise_slope(&mut self) {
         let growth = 1 << self.cycle.doublings;
-        self.cycle.doublings = (self.cycle.doublings + 1).min(MOST_DOUBLINGS);
+        self.cycle.doublings = (self.cycle.doublings + 1).min(MAX_DOUBLINGS);
         self.cycle.acked_per_segment = (self.cwnd / growth).max(self.mss);
     }
-    fn raise_longterm(&mut self, news: &News) {
+    fn raise_longterm(&mut self, news: &AckSample) {
         let cycle = &mut self.cycle;
         if !news.cwnd_limited || self.cwnd < cycle.inflight_longterm {
             return; // it is not used up
@@ -190,7 +190,7 @@ impl Machine {
     }
 
     /// What the ACKs of a probe say of max_bw and inflight_longterm. True if the state has changed.
-    fn adapt_longterm(&mut self, news: &News) -> bool {
+    fn adapt_longterm(&mut self, news: &AckSample) -> bool {
         let Some(sample) = &news.delivery else { return false };
         if self.model.rounds.start && self.adapt_phase(sample) {
             return true;

@@ -1,7 +1,7 @@
 //! ProbeRTT, and the restart after an idle time, which may take its place.
 
 use super::filters::HeldBack;
-use super::{Machine, MinRttFilters, News, State};
+use super::{AckSample, Machine, MinRttFilters, State};
 use forebay_base::{Span, Time};
 
 #[derive(Clone, Debug)]
@@ -37,7 +37,7 @@ impl Machine {
     }
 
     /// Equation 10.
-    pub(super) fn check_probe_rtt(&mut self, news: &News) {
+    pub(super) fn check_probe_rtt(&mut self, news: &AckSample) {
         let due = self.model.probe_rtt_due && !self.idle_restart;
         if self.state != State::ProbeRtt && due {
             self.state = State::ProbeRtt;

@@ -1,6 +1,6 @@
 //! Startup and Drain: how the pipe is filled, and how that is noticed.
 
-use super::{Machine, News, State};
+use super::{AckSample, Machine, State};
 
 /// Growth in a round that counts as growth.
 const GROWTH: f64 = 1.25;
@@ -41,7 +41,7 @@ impl Machine {
     }
 
     /// Equation 6, the plateau. Looked for in every state.
-    pub(super) fn check_full_bw(&mut self, news: &News) {
+    pub(super) fn check_full_bw(&mut self, news: &AckSample) {
         let Some(sample) = &news.delivery else { return };
         let pipe = &mut self.full_pipe;
         if pipe.now || !self.model.rounds.start || sample.app_limited {
@@ -57,7 +57,7 @@ impl Machine {
     }
 
     /// Equation 6.
-    pub(super) fn check_startup_done(&mut self, news: &News) {
+    pub(super) fn check_startup_done(&mut self, news: &AckSample) {
         if self.state != State::Startup {
             return;
         }
@@ -72,7 +72,7 @@ impl Machine {
 
     /// "Exiting Startup Based on Packet Loss". The round of losses began with the first of them, so
     /// at its end recovery has lasted a round.
-    fn check_startup_loss(&mut self, news: &News) {
+    fn check_startup_loss(&mut self, news: &AckSample) {
         let Some(sample) = &news.delivery else { return };
         let lossy = self.signals.loss_round_start
             && self.recovery.is_fast()
@@ -88,7 +88,7 @@ impl Machine {
     }
 
     /// Equation 7.
-    pub(super) fn check_drain_done(&mut self, news: &News) {
+    pub(super) fn check_drain_done(&mut self, news: &AckSample) {
         if self.state != State::Drain {
             return;
         }

@@ -4,7 +4,7 @@ use forebay_base::Time;
 
 /// Least and most rounds of an interval.
 const INTERVAL_ROUNDS: u32 = 4;
-const LONGEST_INTERVAL_ROUNDS: u32 = 4 * INTERVAL_ROUNDS;
+const MAX_INTERVAL_ROUNDS: u32 = 4 * INTERVAL_ROUNDS;
 /// Rounds for which the rate is used.
 const USE_ROUNDS: u32 = 48;
 /// Loss that a policer is known by, in 256ths of what is delivered.
@@ -70,7 +70,7 @@ impl Policer {
             return false;
         }
         self.rounds += u32::from(round_start);
-        if limited || self.rounds > LONGEST_INTERVAL_ROUNDS {
+        if limited || self.rounds > MAX_INTERVAL_ROUNDS {
             self.reset();
         } else if self.rounds >= INTERVAL_ROUNDS && losses {
             self.end_interval(now, delivered, lost);

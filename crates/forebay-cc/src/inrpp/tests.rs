@@ -8,10 +8,10 @@ use forebay_base::kind;
 
 const NOW: Time = Time::from_secs(1);
 
-fn signal(ask: Ask, routers: u8, nonce: u32) -> BackPressure {
+fn signal(ask: BackPressureSignal, routers: u8, nonce: u32) -> BackPressure {
     BackPressure { ask, routers, nonce: Nonce::new(nonce), ..BackPressure::default() }
 }
-fn allowing(ask: Ask, allowance: u8) -> BackPressure {
+fn allowing(ask: BackPressureSignal, allowance: u8) -> BackPressure {
     BackPressure { allowance, ..signal(ask, 3, 7) }
 }
 fn carried(signal: BackPressure) -> OptionList {
@@ -26,7 +26,7 @@ fn established(signal: BackPressure) -> Inrpp {
     inrpp
 }
 fn open() -> Inrpp {
-    established(signal(Ask::Nothing, 3, 0))
+    established(signal(BackPressureSignal::Nothing, 3, 0))
 }
 /// An ACK of one segment.
 fn hear(inrpp: &mut Inrpp, signal: BackPressure) {
@@ -41,7 +41,7 @@ fn expire(inrpp: &mut Inrpp, first: bool) {
 }
 fn echo(inrpp: &mut Inrpp) -> Option<u32> {
     let next = next_packet();
-    let options = inrpp.stamp(NOW, &next).options.unwrap();
+    let options = inrpp.hop_time(NOW, &next).options.unwrap();
     assert_eq!(options.len(), usize::from(inrpp.traits().option_bytes));
     Echo::find(&options).unwrap().0.map(Nonce::get)
 }
@@ -51,7 +51,7 @@ fn phase(inrpp: &Inrpp) -> &'static str {
 
 #[test]
 fn each_ack_opens_or_closes_the_loop() {
-    use Ask::{Cancel, Nothing, Pause, SlowDown};
+    use BackPressureSignal::{Cancel, Nothing, Pause, SlowDown};
     let mut inrpp = open();
     let limitless = Limits::window(1 << 30);
     assert_eq!(inrpp.limits(), limitless);
@@ -78,7 +78,7 @@ fn each_ack_opens_or_closes_the_loop() {
 #[test]
 fn a_pause_is_worth_no_packet_unless_nothing_else_is_in_flight() {
     let mut inrpp = open();
-    let options = carried(signal(Ask::Pause, 3, 7));
+    let options = carried(signal(BackPressureSignal::Pause, 3, 7));
     let one = |in_flight_bytes| Ack { options: Some(&options), in_flight_bytes, ..ack(MSS) };
     for _ in 0..3 {
         inrpp.on_ack(NOW, &one(5 * MSS));
@@ -86,7 +86,7 @@ fn a_pause_is_worth_no_packet_unless_nothing_else_is_in_flight() {
     }
     inrpp.on_ack(NOW, &one(0));
     assert_eq!(inrpp.limits().credits, Some(1), "or no ACK would ever come again");
-    let idle = established(signal(Ask::Pause, 3, 7));
+    let idle = established(signal(BackPressureSignal::Pause, 3, 7));
     assert_eq!(idle.limits().credits, Some(1), "the same after the handshake");
 }
 
@@ -95,12 +95,12 @@ fn a_pause_is_worth_no_packet_unless_nothing_else_is_in_flight() {
 fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
     // In quarters of a segment: what an ACK of one adds.
     let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / (MSS / 4);
-    assert_eq!(window(&established(allowing(Ask::Nothing, 5))), 4 * 5);
-    assert_eq!(window(&established(allowing(Ask::Nothing, 63))), 4 * 63);
+    assert_eq!(window(&established(allowing(BackPressureSignal::Nothing, 5))), 4 * 5);
+    assert_eq!(window(&established(allowing(BackPressureSignal::Nothing, 63))), 4 * 63);
     for (in_flight, allowance, expected) in [(0, 9, 9), (20, 9, 20), (20, 0, 20), (0, 0, 1)] {
         let mut inrpp = open();
-        hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
-        let options = carried(allowing(Ask::Cancel, allowance));
+        hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
+        let options = carried(allowing(BackPressureSignal::Cancel, allowance));
         let prior_in_flight_bytes = in_flight * MSS;
         inrpp.on_ack(NOW, &Ack { options: Some(&options), prior_in_flight_bytes, ..ack(MSS) });
         let more = if expected < RAMP_SMALL_SEGMENTS { 4 } else { 1 };
@@ -109,7 +109,7 @@ fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
     // It begins a ramp in the open loop, raises one that lasts, and never lowers it.
     let mut inrpp = open();
     for (allowance, expected) in [(4, 17), (0, 18), (20, 81), (3, 82)] {
-        hear(&mut inrpp, allowing(Ask::Nothing, allowance));
+        hear(&mut inrpp, allowing(BackPressureSignal::Nothing, allowance));
         assert_eq!((phase(&inrpp), window(&inrpp)), ("ramp", expected), "{allowance}");
     }
 }
@@ -117,7 +117,7 @@ fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
 #[test]
 fn one_packet_for_each_that_has_arrived_and_no_more_than_two_kept() {
     let mut inrpp = open();
-    let slow = signal(Ask::SlowDown, 3, 7);
+    let slow = signal(BackPressureSignal::SlowDown, 3, 7);
     let credits = |inrpp: &Inrpp| inrpp.limits().credits.unwrap();
     hear(&mut inrpp, slow);
     assert_eq!(credits(&inrpp), 1, "the ACK that closes the loop is worth a packet");
@@ -153,7 +153,7 @@ fn one_packet_for_each_that_has_arrived_and_no_more_than_two_kept() {
 
 #[test]
 fn a_syn_ack_may_slow_down_and_brings_the_first_credit() {
-    let mut inrpp = established(signal(Ask::SlowDown, 1, 5));
+    let mut inrpp = established(signal(BackPressureSignal::SlowDown, 1, 5));
     assert_eq!(inrpp.limits().credits, Some(1), "else nothing would ever leave");
     assert_eq!(echo(&mut inrpp), Some(5));
 }
@@ -168,29 +168,29 @@ fn a_timeout_of_a_flow_never_slowed_down_changes_nothing() {
 #[test]
 fn a_flow_once_slowed_down_ramps_after_a_timeout() {
     let mut allowed = open();
-    hear(&mut allowed, allowing(Ask::Nothing, 40));
+    hear(&mut allowed, allowing(BackPressureSignal::Nothing, 40));
     expire(&mut allowed, true);
     assert_eq!(allowed.limits(), Limits::window(MSS), "what had little room, as well");
     let mut inrpp = open();
-    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
-    hear(&mut inrpp, signal(Ask::Nothing, 3, 7));
+    hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
+    hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 7));
     expire(&mut inrpp, true);
     // Doubled by the ACKs of each round up to 4 segments; "nothing" is no request.
     for window in [1, 2, 4, 5] {
         assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
-        (0..window).for_each(|_| hear(&mut inrpp, signal(Ask::Nothing, 3, 7)));
+        (0..window).for_each(|_| hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 7)));
     }
     // 6.25 segments; one ACK for a hundred adds a quarter of two.
     inrpp.on_ack(NOW, &ack(100 * MSS));
     assert_eq!(inrpp.limits().cwnd_bytes, 27 * MSS / 4);
     expire(&mut inrpp, false);
     assert_eq!(inrpp.limits().cwnd_bytes, MSS);
-    let mut cancelled = established(signal(Ask::SlowDown, 1, 5));
+    let mut cancelled = established(signal(BackPressureSignal::SlowDown, 1, 5));
     expire(&mut cancelled, true);
     assert_eq!((phase(&cancelled), cancelled.limits().credits), ("ramp", None));
-    hear(&mut cancelled, signal(Ask::Cancel, 3, 5));
+    hear(&mut cancelled, signal(BackPressureSignal::Cancel, 3, 5));
     assert_eq!((phase(&cancelled), cancelled.limits().cwnd_bytes), ("ramp", 2 * MSS));
-    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     assert_eq!(inrpp.limits().credits, Some(1));
 }
 
@@ -198,7 +198,7 @@ fn a_flow_once_slowed_down_ramps_after_a_timeout() {
 fn a_spurious_timeout_gives_the_loop_back_unless_a_router_has_spoken_since() {
     let closed = || {
         let mut inrpp = open();
-        (0..2).for_each(|_| hear(&mut inrpp, signal(Ask::SlowDown, 3, 7)));
+        (0..2).for_each(|_| hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7)));
         inrpp
     };
     let mut inrpp = closed();
@@ -208,7 +208,7 @@ fn a_spurious_timeout_gives_the_loop_back_unless_a_router_has_spoken_since() {
     assert_eq!(inrpp.limits().credits, Some(2));
     let mut inrpp = closed();
     expire(&mut inrpp, true);
-    hear(&mut inrpp, signal(Ask::Cancel, 3, 7));
+    hear(&mut inrpp, signal(BackPressureSignal::Cancel, 3, 7));
     inrpp.on_spurious(NOW);
     assert_eq!(phase(&inrpp), "ramp");
 }
@@ -216,7 +216,7 @@ fn a_spurious_timeout_gives_the_loop_back_unless_a_router_has_spoken_since() {
 #[test]
 fn the_ramp_ends_where_the_window_limits_nothing() {
     let mut inrpp = open();
-    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     expire(&mut inrpp, true);
     // 1, 3, 5 segments, then half of one for each ACK.
     let acks = 2 + ((1 << 30) - 5 * MSS).div_ceil(MSS / 2);
@@ -230,7 +230,7 @@ fn the_ramp_ends_where_the_window_limits_nothing() {
 #[test]
 fn what_is_lost_leaves_the_window_of_a_ramp() {
     let mut inrpp = open();
-    hear(&mut inrpp, allowing(Ask::Nothing, 40));
+    hear(&mut inrpp, allowing(BackPressureSignal::Nothing, 40));
     let before = inrpp.limits().cwnd_bytes;
     let bytes = MSS as u32;
     let loss = Loss { tag: Tag(0), number: 0, bytes, sent_at: NOW, in_flight_bytes: 0 };
@@ -246,13 +246,13 @@ fn losses_change_nothing_where_routers_hold() {
     inrpp.on_congestion(NOW, &congestion(CongestionCause::Loss, 10.0));
     assert_eq!(inrpp.limits(), Limits::window(1 << 30));
     assert_eq!(inrpp.recovery_owner(), RecoveryOwner::Controller);
-    assert_eq!(inrpp.loss_policy(), Some(LossPolicy::Patient));
+    assert_eq!(inrpp.loss_policy(), Some(LossPolicy::HoldTolerant));
     assert_eq!(inrpp.ack_policy(), Some(AckPolicy::EveryPacket));
 }
 
 #[test]
 fn without_routers_it_is_cubic() {
-    let none = signal(Ask::Nothing, 0, 0);
+    let none = signal(BackPressureSignal::Nothing, 0, 0);
     let mut unheard = Inrpp::new(&Params::default(), init(10));
     unheard.on_established(NOW, &ack(0).rtt, None);
     for mut inrpp in [established(none), unheard] {
@@ -287,8 +287,9 @@ fn without_routers_it_is_cubic() {
 
 #[test]
 fn eight_acks_in_a_row_change_sides() {
-    let (held, alone) = (signal(Ask::Nothing, 2, 0), signal(Ask::Nothing, 0, 0));
-    let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::Patient);
+    let (held, alone) =
+        (signal(BackPressureSignal::Nothing, 2, 0), signal(BackPressureSignal::Nothing, 0, 0));
+    let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::HoldTolerant);
     let mut inrpp = open();
     for _ in 0..7 {
         hear(&mut inrpp, alone);
@@ -318,8 +319,8 @@ fn lose(inrpp: &mut Inrpp, sent_at: Time) {
 
 #[test]
 fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
-    let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::Patient);
-    let (nothing, before) = (signal(Ask::Nothing, 3, 0), Time::from_millis(900));
+    let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::HoldTolerant);
+    let (nothing, before) = (signal(BackPressureSignal::Nothing, 3, 0), Time::from_millis(900));
     let mut inrpp = open();
     (0..255).for_each(|_| lose(&mut inrpp, before));
     assert!(pooled(&inrpp), "255 packets say nothing");
@@ -328,7 +329,7 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
     assert_eq!(inrpp.limits(), Cubic::new(&cubic::Params::default(), init(10)).limits());
     (0..100).for_each(|_| hear(&mut inrpp, nothing));
     assert!(!pooled(&inrpp), "for good, unless somebody asks");
-    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     assert!(pooled(&inrpp) && inrpp.limits().credits == Some(1));
 
     // One in nine, for long. One in four is too much.
@@ -347,7 +348,7 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
     // Who has asked since the packet was sent may have dropped it for want of room: others pay
     // for him.
     let mut inrpp = open();
-    hear(&mut inrpp, signal(Ask::SlowDown, 3, 7));
+    hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     (0..1_000).for_each(|_| lose(&mut inrpp, before));
     assert!(pooled(&inrpp));
     (0..256).for_each(|_| lose(&mut inrpp, NOW + Span::from_millis(1)));
@@ -358,7 +359,7 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
 /// When the window is what is in flight, and when the flow is one of CUBIC, in ACKs.
 fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u64>) {
     let tags: Vec<Tag> = (0..acks * 2).map(|_| inrpp.on_sent(NOW, &sent(false))).collect();
-    let options = carried(signal(Ask::Nothing, 3, 0));
+    let options = carried(signal(BackPressureSignal::Nothing, 3, 0));
     let (mut arrived, mut wary, mut tcp) = (0, None, None);
     for n in (0..acks).filter(|n| n % one_of != one_of - 1) {
         let in_flight_bytes = (tags.len() as u64 - arrived) * MSS;
@@ -374,7 +375,7 @@ fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u6
             ..ack(MSS)
         };
         inrpp.on_ack(NOW + Span::from_millis(10 * n), &known);
-        let pooled = inrpp.loss_policy() == Some(LossPolicy::Patient);
+        let pooled = inrpp.loss_policy() == Some(LossPolicy::HoldTolerant);
         if pooled && inrpp.limits() == Limits::window(in_flight_bytes) {
             wary.get_or_insert(n);
         }
@@ -391,8 +392,8 @@ fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
     assert_eq!(missing(&mut open(), 4, 200), (Some(64), Some(94)));
     assert_eq!(missing(&mut open(), 9, 400), (None, None), "a lossy link");
     let mut asked = open();
-    hear(&mut asked, signal(Ask::SlowDown, 3, 7));
-    hear(&mut asked, signal(Ask::Cancel, 3, 7));
+    hear(&mut asked, signal(BackPressureSignal::SlowDown, 3, 7));
+    hear(&mut asked, signal(BackPressureSignal::Cancel, 3, 7));
     assert_eq!(missing(&mut asked, 4, 200), (None, None), "he holds");
     // Where nothing is missing any more, it was a detour.
     let mut inrpp = open();
@@ -405,15 +406,15 @@ fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
 #[test]
 fn the_timeout_is_long_until_round_trips_under_a_request_are_known() {
     assert_eq!(open().rto_floor(), Span::ZERO);
-    let mut inrpp = established(signal(Ask::Pause, 3, 7));
+    let mut inrpp = established(signal(BackPressureSignal::Pause, 3, 7));
     // 10 s, and a quarter less for each ACK with a sample, whoever asks.
     for (nonce, seconds) in [(7, 7.5), (7, 5.625), (9, 4.21875)] {
-        hear(&mut inrpp, signal(Ask::SlowDown, 3, nonce));
+        hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, nonce));
         assert_eq!(inrpp.rto_floor(), Span::from_secs_f64(seconds));
     }
-    hear(&mut inrpp, signal(Ask::Cancel, 3, 9));
+    hear(&mut inrpp, signal(BackPressureSignal::Cancel, 3, 9));
     assert_eq!(inrpp.rto_floor(), Span::ZERO);
-    hear(&mut inrpp, signal(Ask::SlowDown, 3, 5));
+    hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 5));
     assert!(inrpp.rto_floor() < Span::from_secs(3), "it does not begin anew");
     for held_rto_s in [0, 61] {
         let error = Params { held_rto_s, ..Params::default() }.check().unwrap_err();
@@ -425,7 +426,7 @@ fn the_timeout_is_long_until_round_trips_under_a_request_are_known() {
 fn the_first_count_decides_at_once() {
     let mut server = Inrpp::new(&Params::default(), init(10));
     server.on_established(NOW, &ack(0).rtt, None);
-    hear(&mut server, signal(Ask::Nothing, 1, 0));
+    hear(&mut server, signal(BackPressureSignal::Nothing, 1, 0));
     assert_eq!(phase(&server), "open");
 }
 
@@ -455,12 +456,12 @@ fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
     let mut inrpp = Inrpp::new(&params, init(10));
     let mut receiver = InrppReceiver::new(&Params::default());
     let next = NextPacket { syn: true, ..next_packet() };
-    let stamp = inrpp.stamp(NOW, &next).options.unwrap();
-    assert_eq!(Notice::find(&stamp), Some(Notice::default()));
-    assert_eq!(stamp.len(), usize::from(inrpp.traits().option_bytes));
+    let hop_time = inrpp.hop_time(NOW, &next).options.unwrap();
+    assert_eq!(Notice::find(&hop_time), Some(Notice::default()));
+    assert_eq!(hop_time.len(), usize::from(inrpp.traits().option_bytes));
     // The routers that the data pass write, the receiver returns the last word on all its ACKs.
     let mut returned = |on_data: Option<BackPressure>| {
-        let mut data = stamp;
+        let mut data = hop_time;
         let written = on_data.is_some_and(|signal| Notice(signal).overwrite(&mut data));
         receiver.on_datagram(NOW, &datagram(Some(&data).filter(|_| written)));
         let mut ack = OptionList::EMPTY;
@@ -468,22 +469,22 @@ fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
         assert_eq!(BackPressure::find(&ack), None, "routers that ACKs pass have no part in it");
         ack
     };
-    let syn_ack = returned(Some(signal(Ask::Nothing, 2, 0)));
+    let syn_ack = returned(Some(signal(BackPressureSignal::Nothing, 2, 0)));
     inrpp.on_established(NOW, &ack(0).rtt, Some(&syn_ack));
-    assert_eq!((phase(&inrpp), inrpp.loss_policy()), ("open", Some(LossPolicy::Patient)));
+    assert_eq!((phase(&inrpp), inrpp.loss_policy()), ("open", Some(LossPolicy::HoldTolerant)));
     for (on_data, phase_then) in [
-        (Some(signal(Ask::SlowDown, 2, 7)), "closed"),
+        (Some(signal(BackPressureSignal::SlowDown, 2, 7)), "closed"),
         (None, "closed"),
-        (Some(signal(Ask::Pause, 2, 7)), "closed"),
-        (Some(allowing(Ask::Cancel, 5)), "ramp"),
+        (Some(signal(BackPressureSignal::Pause, 2, 7)), "closed"),
+        (Some(allowing(BackPressureSignal::Cancel, 5)), "ramp"),
     ] {
         let options = returned(on_data);
         inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
         assert_eq!(phase(&inrpp), phase_then, "{on_data:?}");
-        let stamp = inrpp.stamp(NOW, &next).options.unwrap();
-        assert_eq!(Notice::find(&stamp), Some(Notice::default()), "always empty");
+        let hop_time = inrpp.hop_time(NOW, &next).options.unwrap();
+        assert_eq!(Notice::find(&hop_time), Some(Notice::default()), "always empty");
     }
     // What a router writes on ACKs is about data of another way.
-    hear(&mut inrpp, signal(Ask::SlowDown, 3, 9));
+    hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 9));
     assert_eq!(phase(&inrpp), "ramp");
 }

@@ -18,12 +18,12 @@ const COMMON_MTUS: [u16; 14] =
 
 /// A code that a common path MTU makes, and that never varied.
 #[derive(Clone, Debug, Default)]
-pub(super) struct MtuDoubt {
+pub(super) struct PathMtuGuard {
     first: Option<Code>,
     varied: bool,
 }
 
-impl MtuDoubt {
+impl PathMtuGuard {
     /// A code came. True if it may be no router's.
     pub fn doubts(&mut self, code: Code) -> bool {
         let first = *self.first.get_or_insert(code);
@@ -104,7 +104,7 @@ impl Delivery {
 /// arrive is also what congestion looks like if few may be cut. So the share `p` of the others that
 /// were lost meanwhile must make it unlikely: of `n` packets all are lost with `p^n`.
 #[derive(Clone, Debug, Default)]
-pub(super) struct DfWatch {
+pub(super) struct FragmentableLossGuard {
     /// Those lost since one arrived.
     lost: u32,
     /// Packets with DF that were lost, and that arrived, since then.
@@ -124,7 +124,7 @@ const LOST_EVENTS: u32 = 2;
 /// The network is blamed where chance alone would be less likely than this.
 const UNLIKELY: f64 = 1e-6;
 
-impl DfWatch {
+impl FragmentableLossGuard {
     /// A packet was lost. Where those with DF are lost, too, it may be congestion, of which packets
     /// that may be cut have their share.
     pub fn on_lost(&mut self, clear: bool) {
@@ -141,7 +141,8 @@ impl DfWatch {
     /// A packet arrived.
     pub fn on_delivered(&mut self, clear: bool) {
         if clear {
-            *self = DfWatch { blocked: self.blocked, ..DfWatch::default() };
+            *self =
+                FragmentableLossGuard { blocked: self.blocked, ..FragmentableLossGuard::default() };
             return;
         }
         self.others_arrived += 1;
@@ -170,8 +171,8 @@ mod tests {
     use super::*;
 
     /// Three packets that may be cut are lost in two events, and others arrive and are lost.
-    fn watch(lost: u32, arrived: u32) -> DfWatch {
-        let mut watch = DfWatch::default();
+    fn watch(lost: u32, arrived: u32) -> FragmentableLossGuard {
+        let mut watch = FragmentableLossGuard::default();
         for clear in [2, 1] {
             (0..clear).for_each(|_| watch.on_lost(true));
             watch.on_event();

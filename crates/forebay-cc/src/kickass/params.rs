@@ -21,7 +21,7 @@ pub enum Preset {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
-pub enum Take {
+pub enum RateSelection {
     /// That of the last code.
     Last,
     /// The receiver's mean over a round trip, which begins anew where a code is more than one step
@@ -56,7 +56,7 @@ pub struct Params {
     /// `paper`: 0; `recommended`: 8.
     pub clear_per_rtt: Option<u32>,
     /// `last`, `mean` or `least`: which of the reported rates counts. Both presets: `last`.
-    pub take: Option<Take>,
+    pub take: Option<RateSelection>,
     /// Round trips without a code that end KA mode, 1 to 100. `paper` (section II-C2): 1;
     /// `recommended`: 2.
     pub silence_rtts: Option<f64>,
@@ -127,7 +127,7 @@ impl Params {
         Settings {
             tcp: self.tcp,
             clear_per_rtt: self.clear_per_rtt.unwrap_or(if ours { 8 } else { 0 }),
-            take: self.take.unwrap_or(Take::Last),
+            take: self.take.unwrap_or(RateSelection::Last),
             silence_rtts: self.silence_rtts.unwrap_or(if ours { 2.0 } else { 1.0 }),
             offers: self.offers.unwrap_or(if ours { 3 } else { 1 }),
             explicit_tcp: self.explicit_tcp.unwrap_or(ours),
@@ -149,7 +149,7 @@ impl Params {
 pub(super) struct Settings {
     pub tcp: TcpKind,
     pub clear_per_rtt: u32,
-    pub take: Take,
+    pub take: RateSelection,
     pub silence_rtts: f64,
     pub offers: u32,
     pub explicit_tcp: bool,

@@ -5,8 +5,8 @@
 //! checksum holds, and a piece that was made up overlaps the true one, so that both are dropped.
 //! Until then first fragments wait by their IP ID, a few at a time.
 
-use super::params::{Params, Take};
-use crate::extreme::{End, Extreme};
+use super::params::{Params, RateSelection};
+use crate::extreme::{End, WindowedMinMax};
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use alloc::boxed::Box;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time, kind};
@@ -45,7 +45,7 @@ struct State {
     /// First fragments by IP ID, the oldest at `oldest`.
     waiting: [Option<(u32, Code)>; WAITING],
     oldest: usize,
-    least: Extreme,
+    least: WindowedMinMax,
     rtt: RoundTrip,
     mean: Mean,
     told: Report,
@@ -94,10 +94,10 @@ impl KickAssReceiver {
                 complete: settings.complete,
                 lie_codes: params.lie_codes,
                 mute: params.mute,
-                neighbours_are_one: settings.take == Take::Mean,
+                neighbours_are_one: settings.take == RateSelection::Mean,
                 waiting: [None; WAITING],
                 oldest: 0,
-                least: Extreme::new(End::Smallest),
+                least: WindowedMinMax::new(End::Smallest),
                 rtt: RoundTrip::Unknown,
                 mean: Mean::default(),
                 told: Report::default(),
@@ -129,7 +129,7 @@ impl KickAssReceiver {
     fn on_code(&mut self, now: Time, code: Code) {
         let code = self.told_of(code);
         let rtt = self.rtt();
-        // `Extreme` keeps times; a code is as good as one.
+        // `WindowedMinMax` keeps times; a code is as good as one.
         let byte = Span::from_nanos(code.byte().into());
         let least = self.state.least.add(now, byte, rtt).as_nanos() as u8;
         let rate = if self.is_order(code) {
@@ -377,9 +377,9 @@ mod tests {
         const NEWS: AckDemand = AckDemand::Now;
         const NONE: AckDemand = AckDemand::Policy;
         let codes = [640, 640, 648, 640, 656, 656];
-        assert_eq!(demands(Take::Last, &codes), [NEWS, NONE, NEWS, NEWS, NEWS, NONE]);
+        assert_eq!(demands(RateSelection::Last, &codes), [NEWS, NONE, NEWS, NEWS, NEWS, NONE]);
         // Between neighbours the router draws: only 640 to 656 is a change.
-        assert_eq!(demands(Take::Mean, &codes), [NEWS, NONE, NONE, NONE, NEWS, NONE]);
+        assert_eq!(demands(RateSelection::Mean, &codes), [NEWS, NONE, NONE, NONE, NEWS, NONE]);
     }
 
     #[test]

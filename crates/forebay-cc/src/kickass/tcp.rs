@@ -2,7 +2,7 @@
 
 use super::params::TcpKind;
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, Observed, Recovered, RttView, Sent, Tag, Timeout,
+    Ack, Congestion, Controller, Init, Limits, Recovered, RttView, Sent, SeriesSample, Tag, Timeout,
 };
 use crate::cubic::{self, Cubic};
 use crate::newreno::{self, NewReno};
@@ -70,7 +70,7 @@ impl Tcp {
     pub fn phase(&self) -> &'static str {
         each!(self, tcp => tcp.phase())
     }
-    pub fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    pub fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         each!(self, tcp => tcp.observe(visit))
     }
 }

@@ -52,17 +52,17 @@ impl Flow {
         Flow::new(Params::paper())
     }
     /// A full-sized packet leaves.
-    fn send(&mut self) -> Stamp {
+    fn send(&mut self) -> HeaderEdits {
         let next = NextPacket { number: self.number, ..next_packet() };
         self.send_next(next)
     }
-    fn send_next(&mut self, next: NextPacket) -> Stamp {
-        let stamp = self.kickass.stamp(self.now, &next);
+    fn send_next(&mut self, next: NextPacket) -> HeaderEdits {
+        let hop_time = self.kickass.hop_time(self.now, &next);
         let idle = self.tags.is_empty();
         let sent = Sent { number: self.number, ..sent(idle) };
         self.tags.push(self.kickass.on_sent(self.now, &sent));
         self.number += 1;
-        stamp
+        hop_time
     }
     /// All that left is acknowledged, with this report.
     fn acked(&mut self, report: Option<Report>) {
@@ -116,18 +116,18 @@ const LOSS: Mode = Mode::Tcp(Reason::Loss);
 fn syns_offer_for_a_while_and_a_syn_ack_leaves_that_to_the_receiver() {
     let mut flow = Flow::fresh(Params::default(), 10);
     let syn = NextPacket { syn: true, payload_bytes: 0, ..next_packet() };
-    let first = flow.kickass.stamp(NOW, &syn).options.unwrap();
+    let first = flow.kickass.hop_time(NOW, &syn).options.unwrap();
     let offered = Offer { dither: false, explicit_tcp: true, thinning: true };
     assert_eq!(Offer::find(&first), Some(offered));
     let again = NextPacket { retransmission: true, ..syn };
-    let repeats = [(); 4].map(|()| flow.kickass.stamp(NOW, &again).options);
+    let repeats = [(); 4].map(|()| flow.kickass.hop_time(NOW, &again).options);
     assert_eq!(repeats, [Some(first), Some(first), None, None]);
     let reply = NextPacket { reply: true, ..syn };
-    assert_eq!(flow.kickass.stamp(NOW, &reply), Stamp::default());
+    assert_eq!(flow.kickass.hop_time(NOW, &reply), HeaderEdits::default());
     let mut paper = Flow::fresh(Params::paper(), 10);
-    let options = paper.kickass.stamp(NOW, &syn).options.unwrap();
+    let options = paper.kickass.hop_time(NOW, &syn).options.unwrap();
     assert_eq!(Offer::find(&options), Some(Offer::default()));
-    assert_eq!(paper.kickass.stamp(NOW, &again), Stamp::default());
+    assert_eq!(paper.kickass.hop_time(NOW, &again), HeaderEdits::default());
 }
 
 /// Whatever reports say, and whatever happens: nothing is written, and the window is NewReno's.
@@ -140,7 +140,7 @@ fn without_the_peers_offer_it_is_plain_tcp() {
     let mut windows = alloc::collections::BTreeSet::new();
     for step in 0..600u64 {
         flow.now += ms(if step % 90 == 0 { 4000 } else { 40 });
-        assert_eq!(flow.send(), Stamp::default());
+        assert_eq!(flow.send(), HeaderEdits::default());
         reno.on_sent(flow.now, &sent(true));
         flow.acked(Some(report));
         reno.on_ack(flow.now, &ack(MSS));
@@ -170,7 +170,7 @@ fn a_connection_starts_as_tcp_with_df_clear_on_full_packets() {
         assert_eq!(flow.send().dont_fragment, Some(false));
     }
     let short = NextPacket { payload_bytes: MSS as u32 - 1, ..next_packet() };
-    assert_eq!(flow.send_next(short), Stamp::default());
+    assert_eq!(flow.send_next(short), HeaderEdits::default());
 }
 
 #[test]
@@ -395,9 +395,9 @@ fn cubic_takes_over_where_it_is_asked_for() {
 #[test]
 fn indicators_begin_with_the_first_code_and_come_each_100_ms_or_8_packets() {
     let mut flow = Flow::paper();
-    let said = |stamp: Stamp| {
-        let bytes = stamp.max_wire_len?;
-        assert_eq!(stamp.dont_fragment, Some(true));
+    let said = |hop_time: HeaderEdits| {
+        let bytes = hop_time.max_wire_len?;
+        assert_eq!(hop_time.dont_fragment, Some(true));
         Indicator::of_wire_len(bytes)
     };
     for _ in 0..20 {
@@ -509,9 +509,9 @@ fn drawn_indicators_have_the_rtt_as_their_mean_and_carry_a_tag() {
     assert!((mean - 100.0).abs() < 1.0, "{mean} ms");
     let mut tagged = Flow::new(Params { dither_indicators: Some(false), ..Params::default() });
     tagged.told(fifteen());
-    let stamp = tagged.send();
+    let hop_time = tagged.send();
     let tag = Indicator::of_wire_len(606).unwrap().tag(1, 2);
-    assert_eq!((stamp.max_wire_len, stamp.ip_id), (Some(606), Some(tag.into())));
+    assert_eq!((hop_time.max_wire_len, hop_time.ip_id), (Some(606), Some(tag.into())));
 }
 
 /// With IPv6 a Fragment header stands for what DF says in IPv4. A retransmission keeps its length,
@@ -521,13 +521,13 @@ fn ipv6_has_its_own_tag_and_length_and_nothing_is_cut_that_is_sent_again() {
     let (v6, mut flow) = (IpVersion::V6, Flow::fresh(Params::default(), 10));
     let next = NextPacket { version: v6, ..next_packet() };
     assert_eq!(flow.kickass.packet_bytes(), MSS + 40);
-    flow.kickass.stamp(NOW, &NextPacket { syn: true, payload_bytes: 0, ..next });
+    flow.kickass.hop_time(NOW, &NextPacket { syn: true, payload_bytes: 0, ..next });
     assert_eq!(flow.kickass.packet_bytes(), MSS + 60);
     flow.kickass.on_established(NOW, &ack(0).rtt, Some(&offer(true)));
-    let stamp = flow.send_next(next);
-    assert!(stamp.has_fragment_header(v6) && !stamp.has_fragment_header(IpVersion::V4));
+    let hop_time = flow.send_next(next);
+    assert!(hop_time.has_fragment_header(v6) && !hop_time.has_fragment_header(IpVersion::V4));
     let again = flow.send_next(NextPacket { retransmission: true, ..next });
-    assert_eq!(again, Stamp::default());
+    assert_eq!(again, HeaderEdits::default());
     assert!(!again.has_fragment_header(v6));
     flow.told(fifteen());
     let indicator = flow.send_next(next);
@@ -540,7 +540,7 @@ fn ipv6_has_its_own_tag_and_length_and_nothing_is_cut_that_is_sent_again() {
 #[test]
 fn thinning_spreads_what_may_be_cut_over_the_round_trip() {
     let mut flow = Flow::new(Params::default());
-    let clear = |stamp: Stamp| stamp.dont_fragment == Some(false);
+    let clear = |hop_time: HeaderEdits| hop_time.dont_fragment == Some(false);
     assert!((0..10).all(|_| clear(flow.send())), "all of the first flight");
     flow.acked(Some(says(fifteen())));
     flow.acked(Some(says(fifteen())));
@@ -657,7 +657,7 @@ fn where_only_packets_with_df_arrive_df_stays_set() {
     flow.now += ms(1000);
     lose_clear(&mut flow);
     let again = NextPacket { retransmission: true, ..next_packet() };
-    assert_eq!(flow.send_next(again), Stamp::default());
+    assert_eq!(flow.send_next(again), HeaderEdits::default());
     flow.acked(None);
     let stamps: Vec<_> = (0..20).map(|_| flow.send().dont_fragment).collect();
     assert_eq!(stamps.iter().filter(|df| df.is_some()).count(), 1, "{stamps:?}");
@@ -666,7 +666,7 @@ fn where_only_packets_with_df_arrive_df_stays_set() {
     flow.acked(None);
     for _ in 0..100 {
         flow.now += ms(20);
-        assert_eq!(flow.send(), Stamp::default());
+        assert_eq!(flow.send(), HeaderEdits::default());
         flow.acked(None);
     }
 }

@@ -62,7 +62,7 @@ pub struct Params {
     /// 0.05.
     pub quantile: f64,
     /// Ticks within which what is sent shall leave the queue, 1 to 7. Paper: 5.
-    pub look_ahead_ticks: u8,
+    pub early_transit_ticks: u8,
     /// `increments` or `cumulative`.
     pub drain: Drain,
 }
@@ -77,7 +77,7 @@ impl Default for Params {
             sigma: 200.0,
             outage_escape_per_s: 1.0,
             quantile: 0.05,
-            look_ahead_ticks: 5,
+            early_transit_ticks: 5,
             drain: Drain::Increments,
         }
     }
@@ -101,6 +101,6 @@ impl Params {
         require(escape, "outage_escape_per_s", "0 to 50")?;
         let quantile = self.quantile > 0.0 && self.quantile <= 0.5;
         require(quantile, "quantile", "above 0, at most 0.5")?;
-        require((1..=7).contains(&self.look_ahead_ticks), "look_ahead_ticks", "1 to 7")
+        require((1..=7).contains(&self.early_transit_ticks), "early_transit_ticks", "1 to 7")
     }
 }

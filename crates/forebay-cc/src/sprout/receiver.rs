@@ -16,7 +16,7 @@ const HEARTBEAT: Span = Span::from_millis(50);
 /// No report leaves after this time without a packet: the sender's forecast is used up.
 const QUIET: Span = Span::from_secs(1);
 /// Ticks that are made up for after a silence: what is believed does not change any more.
-const MOST_TICKS: u64 = 250;
+const MAX_TICKS: u64 = 250;
 /// Gain of Sprout-EWMA.
 const GAIN: f64 = 0.125;
 
@@ -120,10 +120,10 @@ impl State {
     fn advance(&mut self, now: Time) {
         let Some(mut tick) = self.tick else { return };
         let over = now.since(tick).as_nanos() / TICK.as_nanos();
-        if over > MOST_TICKS {
-            tick += TICK * (over - MOST_TICKS);
+        if over > MAX_TICKS {
+            tick += TICK * (over - MAX_TICKS);
         }
-        for _ in 0..over.min(MOST_TICKS) {
+        for _ in 0..over.min(MAX_TICKS) {
             // Rounded, and one packet if it is less than half of one.
             let packets = (self.bytes + u64::from(PACKET_BYTES) / 2) / u64::from(PACKET_BYTES);
             let packets = packets.clamp(u64::from(self.bytes > 0), u32::MAX.into()) as u32;

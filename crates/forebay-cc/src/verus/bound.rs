@@ -23,7 +23,7 @@ const SURE_AGAIN: f64 = 2.0;
 /// Rule 3.
 const FREE: Span = Span::from_secs(2);
 /// A window that one round of the path has delivered is no smaller than this, in packets.
-const LEAST_WINDOW: f64 = 4.0;
+const MIN_WINDOW: f64 = 4.0;
 
 /// CUBIC in congestion avoidance, with a window of `packets`.
 pub(super) fn cubic_from(init: &Init, packets: f64) -> Cubic {
@@ -90,7 +90,7 @@ impl Bound {
         let expected = LOSSY * (delivered + lost);
         let sure = if self.cubic.is_some() { SURE_AGAIN } else { SURE };
         if lost > expected + sure * libm::sqrt(expected) && self.most_ms <= ceiling_ms {
-            self.on_lossy_round(now, delivered.max(LEAST_WINDOW));
+            self.on_lossy_round(now, delivered.max(MIN_WINDOW));
         }
         (self.began, self.delivered, self.lost, self.most_ms) = (now, 0, 0, 0.0);
     }

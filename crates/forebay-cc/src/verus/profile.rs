@@ -21,25 +21,25 @@ use alloc::vec::Vec;
 use forebay_base::{Span, Time};
 
 /// Points that a fit needs.
-pub(super) const LEAST_POINTS: usize = 5;
+pub(super) const MIN_POINTS: usize = 5;
 /// Weight of a new delay (equation 1).
 const GAIN: f64 = 0.125;
 /// Maximum weight of a point, in delays (rule 3).
-const MOST_WEIGHT: u32 = 50;
+const MAX_WEIGHT: u32 = 50;
 /// `D_0 / D_min` below which a queue is nearly empty (rule 2).
 const NEARLY_EMPTY: f64 = 1.25;
 /// How old a point must be for rule 2.
 const OLD: Span = Span::from_secs(1);
 /// Least slope of rule 5, in ms per packet.
-const LEAST_SLOPE: f64 = 0.05;
+const MIN_SLOPE: f64 = 0.05;
 /// Packets that rule 5 reaches beyond the largest window, at least.
-const LEAST_REACH: usize = 10;
+const MIN_REACH: usize = 10;
 
 /// What was seen under one window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Point {
     delay_ms: f64,
-    /// Delays so far, up to [`MOST_WEIGHT`].
+    /// Delays so far, up to [`MAX_WEIGHT`].
     weight: u32,
     at: Time,
 }
@@ -100,7 +100,7 @@ impl Profile {
         match &mut self.points[at] {
             Some(point) => {
                 point.delay_ms += GAIN * (delay_ms - point.delay_ms);
-                point.weight = (point.weight + 1).min(MOST_WEIGHT);
+                point.weight = (point.weight + 1).min(MAX_WEIGHT);
                 point.at = now;
             }
             empty => {
@@ -152,7 +152,7 @@ impl Profile {
         let mut knots = core::mem::take(&mut self.knots);
         knots.clear();
         self.pool(&mut knots, d_min_ms);
-        if self.known < LEAST_POINTS {
+        if self.known < MIN_POINTS {
             let last = knots[knots.len() - 1];
             knots.truncate(1);
             if last.0 > knots[0].0 {
@@ -220,12 +220,12 @@ impl Profile {
         let (w_low, d_low) = knots[(knots.len() * 3 / 4).min(knots.len().saturating_sub(2))];
         let upper = if w_top > w_low { (d_top - d_low) / (w_top - w_low) } else { 0.0 };
         let mean = (d_top - d_min_ms) / w_top;
-        let mut slope = LEAST_SLOPE.max(mean).max(upper);
+        let mut slope = MIN_SLOPE.max(mean).max(upper);
         if let Some(ray) = capped {
-            slope = slope.min(ray).max(LEAST_SLOPE);
+            slope = slope.min(ray).max(MIN_SLOPE);
         }
         let top = w_top as usize;
-        let reach = (top + top.max(LEAST_REACH)).min(self.largest.max(top));
+        let reach = (top + top.max(MIN_REACH)).min(self.largest.max(top));
         self.curve.extend((1..=reach - top).map(|step| d_top + slope * step as f64));
     }
 

@@ -144,7 +144,7 @@ fn random_calls_leave_every_number_sound() {
                 0 => Tag(0),
                 1 => Tag(1),
                 2 => Tag(1 + rng.below(100)),
-                _ => Tag(NO_LESSON | (1 + rng.below(100))),
+                _ => Tag(EXCLUDE_FROM_PROFILE | (1 + rng.below(100))),
             };
             let lost = rng.chance(0.2);
             match rng.below(6) {

@@ -18,8 +18,8 @@ const SEEN: f64 = 1.05;
 const DOUBT: f64 = 1.25;
 /// Rule 2.
 const SHARE: f64 = 0.25;
-const LEAST_WINDOW: f64 = 2.0;
-const LEAST_DRAIN_MS: f64 = 200.0;
+const MIN_WINDOW: f64 = 2.0;
+const MIN_DRAIN_MS: f64 = 200.0;
 /// Rule 3.
 const OUT_OF_REACH: Span = Span::from_secs(5);
 
@@ -34,7 +34,7 @@ struct Drain {
 
 /// When D_min was last confirmed, and the drain that is under way.
 #[derive(Clone, Debug)]
-pub(super) struct Refresh {
+pub(super) struct MinDelayProbe {
     rng: Rng,
     old_at: Time,
     drain: Option<Drain>,
@@ -43,10 +43,10 @@ pub(super) struct Refresh {
     reached_at: Time,
 }
 
-impl Refresh {
-    pub(super) fn new(rng: Rng) -> Refresh {
+impl MinDelayProbe {
+    pub(super) fn new(rng: Rng) -> MinDelayProbe {
         let (quiet_until, reached_at) = (Time::ZERO, Time::ZERO);
-        Refresh { rng, old_at: Time::MAX, drain: None, quiet_until, reached_at }
+        MinDelayProbe { rng, old_at: Time::MAX, drain: None, quiet_until, reached_at }
     }
     /// Slow start is over: D_min is new.
     pub(super) fn begin(&mut self, now: Time) {
@@ -63,7 +63,7 @@ impl Refresh {
     }
     /// The small one.
     pub(super) fn window(&self, window: f64) -> f64 {
-        (SHARE * window).max(LEAST_WINDOW)
+        (SHARE * window).max(MIN_WINDOW)
     }
 
     /// A delay, with D_min and R D_min.
@@ -94,7 +94,7 @@ impl Refresh {
         match self.drain {
             None if now >= self.old_at && d_max_ms > DOUBT * d_min_ms => {
                 let from = now + span(d_rtt_ms);
-                let until = from + span(d_rtt_ms.max(LEAST_DRAIN_MS));
+                let until = from + span(d_rtt_ms.max(MIN_DRAIN_MS));
                 let may_rise = now.since(self.reached_at) > OUT_OF_REACH;
                 self.drain = Some(Drain { from, until, least_ms: f64::INFINITY, may_rise });
                 None

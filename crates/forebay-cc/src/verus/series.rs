@@ -1,7 +1,7 @@
 //! What a report shows of a sender over time.
 
 use super::State;
-use crate::controller::Observed;
+use crate::controller::SeriesSample;
 
 /// The profile as series: with `profile_top` the largest window that it has seen, series k of 16 is
 /// the delay under a window of `profile_top` k / 16.
@@ -25,8 +25,8 @@ const PROFILE: [&str; 16] = [
 ];
 
 impl State {
-    pub(super) fn observe(&self, visit: &mut dyn FnMut(Observed)) {
-        let mut show = |name, unit, value| visit(Observed { name, unit, value });
+    pub(super) fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
+        let mut show = |name, unit, value| visit(SeriesSample { name, unit, value });
         show("window", "packets", self.window);
         if self.slow_start.is_none() {
             show("set_point", "s", self.d_est_ms / 1e3);

@@ -229,7 +229,7 @@ fn the_profile_learns_from_packets_of_its_own_window_alone() {
     assert_eq!(verus.on_sent(NOW, &sent), Tag(30));
     verus.state.idle = true;
     let tag = verus.on_sent(NOW, &sent);
-    assert_eq!((tag, w_p(tag)), (Tag(30 | NO_LESSON), 30.0));
+    assert_eq!((tag, w_p(tag)), (Tag(30 | EXCLUDE_FROM_PROFILE), 30.0));
     verus.on_delivered(NOW, &Delivered { tag, ..delivered(30, 500) });
     verus.state.fit(NOW);
     assert_eq!(verus.state.profile.delay_ms(30.0), line(30.0));

@@ -14,9 +14,9 @@ use std::io::{BufRead, BufReader, BufWriter, Write};
 use std::path::Path;
 
 /// Longest time that rates may last, in s: a day.
-const MOST_SECONDS: f64 = 86_400.0;
+const MAX_SECONDS: f64 = 86_400.0;
 /// Highest rate in bit/s: 400 Gbit/s.
-const MOST_BPS: f64 = 4e11;
+const MAX_BPS: f64 = 4e11;
 
 pub(super) fn convert(args: &ConvertArgs, out: &mut impl Write) -> Result<(), Failure> {
     let is_csv = |path: &Path| path.extension().is_some_and(|end| end.eq_ignore_ascii_case("csv"));
@@ -65,7 +65,7 @@ fn of_rates(path: &Path, end_s: Option<f64>) -> Result<DeliveryTrace, Failure> {
         return Err(fail("all rates are 0: a trace needs an opportunity; expected one above 0"));
     }
     let end_s = end_s.unwrap_or(last_s + (last_s - before_s));
-    if !(end_s > last_s && end_s <= MOST_SECONDS) {
+    if !(end_s > last_s && end_s <= MAX_SECONDS) {
         return Err(fail(&format!(
             "the end, {end_s} s, must be behind the last row and within a day"
         )));
@@ -119,11 +119,10 @@ fn steps(path: &Path) -> Result<Vec<(f64, f64)>, Failure> {
         else {
             return Err(fail("two numbers, seconds and bit/s"));
         };
-        if !(0.0..=MOST_SECONDS).contains(&at_s) || steps.last().is_some_and(|last| at_s <= last.0)
-        {
+        if !(0.0..=MAX_SECONDS).contains(&at_s) || steps.last().is_some_and(|last| at_s <= last.0) {
             return Err(fail("times that rise, from 0 to 86400 s"));
         }
-        if !(0.0..=MOST_BPS).contains(&bps) {
+        if !(0.0..=MAX_BPS).contains(&bps) {
             return Err(fail("a rate from 0 to 4e11 bit/s"));
         }
         steps.push((at_s, bps));

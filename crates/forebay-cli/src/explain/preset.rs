@@ -134,7 +134,7 @@ fn losses(policy: LossPolicy) -> String {
         LossPolicy::DupThresh => quoted("dup-thresh"),
         LossPolicy::RackTlp => quoted("rack-tlp"),
         LossPolicy::TimeoutOnly => quoted("timeout-only"),
-        LossPolicy::Patient => quoted("patient"),
+        LossPolicy::HoldTolerant => quoted("patient"),
         LossPolicy::PerPacketTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
     }
 }

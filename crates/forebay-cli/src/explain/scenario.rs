@@ -5,8 +5,8 @@ use crate::expect;
 use crate::terminal::{Estimate, Paint, Table, Unit, row, trimmed, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
-    After, Attack, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Fragments, Knowledge, Law,
-    LinkDirection, LossModel, MiddleboxSpec, Scenario, StripOptions, Writing,
+    After, Attack, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Fragments, Knowledge,
+    LinkDirection, LossModel, MiddleboxSpec, Scenario, StripOptions, TimeDistribution, Writing,
 };
 use std::fmt::Write;
 
@@ -232,11 +232,11 @@ fn flows(scenario: &Scenario, paint: Paint) -> String {
 }
 
 /// A time, or how it is drawn.
-fn law(law: Law) -> String {
+fn law(law: TimeDistribution) -> String {
     match law {
-        Law::Constant(constant) => span(constant),
-        Law::Exponential(mean) => format!("exp. {}", span(mean)),
-        Law::Uniform(least, most) => format!("{} to {}", span(least), span(most)),
+        TimeDistribution::Constant(constant) => span(constant),
+        TimeDistribution::Exponential(mean) => format!("exp. {}", span(mean)),
+        TimeDistribution::Uniform(least, most) => format!("{} to {}", span(least), span(most)),
     }
 }
 

@@ -22,7 +22,7 @@ use forebay_run::{Cost, Parallel, RunError, RunOptions, RunResult};
 use forebay_scenario::memory_estimate::{MemoryEstimate, NotEnoughMemory, RunMemory, check};
 use forebay_scenario::statistics::quantile;
 use forebay_scenario::{LoadOptions, Scenario, ScenarioError};
-use forebay_sim::{Options, Simulation, Status, Unbalanced};
+use forebay_sim::{ConservationError, Options, Simulation, Status};
 use serde::Serialize;
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -62,10 +62,10 @@ pub enum Work {
 /// The environment variable that names the folder of S3's files.
 pub const BENCH_DATA_VARIABLE: &str = "FOREBAY_BENCH_DATA";
 /// More repetitions than this make no figure better.
-const MOST_REPETITIONS: usize = 1_000;
+const MAX_REPETITIONS: usize = 1_000;
 /// More flows than this, and the scale series is not run again without its hash: that would take
 /// minutes.
-const MOST_FLOWS_TWICE: usize = 100_000;
+const MAX_FLOWS_TWICE: usize = 100_000;
 /// Repetitions at least, whatever CPU time they take: a median of fewer says nothing.
 const FEWEST_REPETITIONS: usize = 3;
 
@@ -190,7 +190,7 @@ pub enum BenchError {
     Memory(&'static str, NotEnoughMemory),
     /// A run over a generated network does not balance.
     #[error("{0}: {1}")]
-    Unbalanced(&'static str, Unbalanced),
+    ConservationError(&'static str, ConservationError),
 }
 
 fn names() -> String {
@@ -329,7 +329,7 @@ fn repeat(
     let mut parallel = first.parallel.clone();
     let enough =
         |cpu_s: &[f64]| cpu_s.len() >= FEWEST_REPETITIONS && cpu_s.iter().sum::<f64>() >= min_cpu_s;
-    while !enough(&cpu_s) && cpu_s.len() < MOST_REPETITIONS {
+    while !enough(&cpu_s) && cpu_s.len() < MAX_REPETITIONS {
         let again = run_one(scenario, protocol, 1, run_options)?;
         let name = run_options.name;
         assert_eq!(again.trace_hash, first.trace_hash, "{name} twice with the same seed");
@@ -360,7 +360,7 @@ fn measure_scale(
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     let row = run_scale(name, flows, false, options)?;
-    if flows > MOST_FLOWS_TWICE {
+    if flows > MAX_FLOWS_TWICE {
         return Ok(row);
     }
     let bare = run_scale(name, flows, true, options)?;
@@ -402,7 +402,7 @@ fn run_scale(
         }
         until += Span::from_millis(20);
         let (advanced, _) = running.charge(|| simulation.run_until(until));
-        status = advanced.map_err(|error| BenchError::Unbalanced(name, error))?;
+        status = advanced.map_err(|error| BenchError::ConservationError(name, error))?;
     }
     running.add_other_threads(&simulation);
     let outcomes = (0..flows as u32).map(|id| simulation.flow(FlowId(id)));

@@ -25,8 +25,8 @@ const LINKS_PER_ROUTER: usize = 2;
 /// Flows start within this time.
 const STARTS_WITHIN: Span = Span::from_secs(10);
 /// Sizes in full packets: bounded Pareto of shape 1.2 between these, 15 packets in the mean.
-const SHORTEST_PACKETS: f64 = 4.0;
-const LONGEST_PACKETS: f64 = 1_000.0;
+const MIN_PACKETS: f64 = 4.0;
+const MAX_PACKETS: f64 = 1_000.0;
 const SHAPE: f64 = 1.2;
 
 /// The network with so many flows. The map and the first flows are the same for any number.
@@ -67,8 +67,8 @@ fn flow(rng: &mut Rng, mss_bytes: u64) -> FlowSpec {
 
 /// The inverse of the bounded Pareto distribution.
 fn packets(u: f64) -> u64 {
-    let ratio = libm::pow(SHORTEST_PACKETS / LONGEST_PACKETS, SHAPE);
-    (SHORTEST_PACKETS / libm::pow(1.0 - u * (1.0 - ratio), 1.0 / SHAPE)) as u64
+    let ratio = libm::pow(MIN_PACKETS / MAX_PACKETS, SHAPE);
+    (MIN_PACKETS / libm::pow(1.0 - u * (1.0 - ratio), 1.0 / SHAPE)) as u64
 }
 
 fn map(spec: &mut NetSpec, rng: &mut Rng) {

@@ -48,7 +48,7 @@ pub struct UnknownLink {
 }
 
 /// Most links that a message lists.
-const MOST_LISTED: usize = 40;
+const MAX_LISTED: usize = 40;
 
 /// The directed links that names stand for, separated by commas, as results call them: `a-b` from a
 /// to b and `b-a` back; of a
@@ -62,7 +62,7 @@ pub fn directed_links(names: &str, scenario: &Scenario) -> Result<Vec<LinkId>, U
             let nearest = known.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
             let hint = match nearest.filter(|near| likeness(near) >= 0.8) {
                 Some(near) => format!("\nhint: did you mean `{near}`?"),
-                None if known.iter().count() <= MOST_LISTED => {
+                None if known.iter().count() <= MAX_LISTED => {
                     format!("\nhint: one of: {}", known.iter().collect::<Vec<_>>().join(", "))
                 }
                 None => String::new(),

@@ -12,7 +12,7 @@ use crate::outputs::Outputs;
 use crate::run_one;
 use forebay_base::{FlowId, LinkId};
 use forebay_net::NetSpec;
-use forebay_reference::Known;
+use forebay_reference::ReferenceCache;
 use forebay_report::{METRICS, Metrics};
 use forebay_run::{Capacity, Looks, Progress, RunError, RunOptions, RunResult};
 use forebay_scenario::{Flow, LinkNames, Scenario};
@@ -69,7 +69,7 @@ pub(super) struct Jobs<'a> {
     /// Per experiment the number of its rows.
     rows: Vec<usize>,
     /// Per experiment and set-up the references that its runs share.
-    known: Vec<Vec<Known>>,
+    known: Vec<Vec<ReferenceCache>>,
 }
 
 /// A folder, and what has come of each set-up.
@@ -118,7 +118,8 @@ impl Output {
 
 impl<'a> Jobs<'a> {
     pub fn new(experiments: &'a [Experiment], quick: bool) -> Jobs<'a> {
-        let known = |e: &Experiment| e.scenarios.iter().map(|_| Known::default()).collect();
+        let known =
+            |e: &Experiment| e.scenarios.iter().map(|_| ReferenceCache::default()).collect();
         Jobs {
             jobs: experiments.iter().enumerate().flat_map(|(i, e)| jobs_of(i, e, quick)).collect(),
             rows: experiments.iter().map(|experiment| experiment.file.rows.len()).collect(),

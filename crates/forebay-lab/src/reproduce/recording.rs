@@ -2,7 +2,7 @@
 
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
-use forebay_run::{Bins, Life, arrived_bytes, interface};
+use forebay_run::{AppSchedule, Bins, arrived_bytes, interface};
 use forebay_sim::Simulation;
 use forebay_transport::Role;
 
@@ -47,7 +47,7 @@ pub(super) struct Recording {
     /// The flows of which it is looked at what has arrived: all, or none.
     arrived: usize,
     /// Of those, when they were alive.
-    lives: Vec<Life>,
+    lives: Vec<AppSchedule>,
     /// The classes that are watched, with their flows.
     classes: Vec<(String, Vec<FlowId>)>,
     links: usize,
@@ -105,7 +105,7 @@ impl Recording {
     /// Look at the simulation.
     pub fn look(&mut self, simulation: &Simulation) {
         let of_bins = || (0..self.arrived as u32).map(FlowId);
-        self.lives = of_bins().map(|flow| Life::of(simulation, flow)).collect();
+        self.lives = of_bins().map(|flow| AppSchedule::of(simulation, flow)).collect();
         let count = self.flows as u32;
         let flows = || (0..count).map(FlowId);
         let progress = |flow, role| simulation.connection(flow, role).map(|end| end.progress());
@@ -234,7 +234,7 @@ impl Recording {
 
     /// Of flows with these lives.
     pub fn with_lives(self, lives: &[(f64, f64)]) -> Recording {
-        let life = |&(from_s, until_s): &(f64, f64)| Life { from_s, until_s };
+        let life = |&(from_s, until_s): &(f64, f64)| AppSchedule { from_s, until_s };
         Recording { lives: lives.iter().map(life).collect(), ..self }
     }
 }

@@ -7,7 +7,7 @@ use std::thread::JoinHandle;
 
 /// Groups of rows that wait for the writer: a run that makes them faster than a disk takes them
 /// waits, and memory stays bounded.
-const MOST_WAITING: usize = 2;
+const MAX_WAITING: usize = 2;
 
 /// See the module.
 pub(super) struct BackgroundTable {
@@ -19,7 +19,7 @@ pub(super) struct BackgroundTable {
 impl BackgroundTable {
     /// Hand `table` to a thread of its own.
     pub fn new(mut table: TableFile) -> BackgroundTable {
-        let (groups, received) = sync_channel::<Vec<Column>>(MOST_WAITING);
+        let (groups, received) = sync_channel::<Vec<Column>>(MAX_WAITING);
         let write = move || {
             received.iter().try_for_each(|columns| table.append(&columns))?;
             Ok(table)

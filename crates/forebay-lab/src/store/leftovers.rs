@@ -132,7 +132,7 @@ fn is_gone(_: u32) -> bool {
 /// Make `folder`, which must not be there, and lock it. A run that clears what killed ones left may
 /// remove it before it has its lock: then it is made again.
 pub(super) fn make(folder: &Path) -> std::io::Result<Taken> {
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         fs::create_dir(folder)?;
         match Lock::take(folder) {
             Taken::Here(lock) if lock.is_of(folder) => return Ok(Taken::Here(lock)),
@@ -146,11 +146,11 @@ pub(super) fn make(folder: &Path) -> std::io::Result<Taken> {
 }
 
 /// Most times that a folder is made.
-const MOST_TRIES: usize = 100;
+const MAX_TRIES: usize = 100;
 
 #[allow(clippy::disallowed_methods)] // Another process is at it: only time passes here.
 fn await_removal(folder: &Path) {
-    for _ in 0..MOST_TRIES {
+    for _ in 0..MAX_TRIES {
         if !folder.exists() {
             return;
         }

@@ -37,7 +37,7 @@ use forebay_run::RunStart;
 use forebay_scenario::traces::write_trace;
 use forebay_scenario::{Scenario, TraceFile};
 use names::{OWN_FILES, is_trace, trace_name};
-use place::{Existing, Place};
+use place::{Existing, StagingFolder};
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -45,7 +45,7 @@ use std::path::{Path, PathBuf};
 /// A folder of results in the making. Dropped without [`Store::finish`] it leaves nothing.
 #[derive(Debug)]
 pub struct Store {
-    place: Place,
+    place: StagingFolder,
 }
 
 fn series_part(protocol: &str, seed: u64) -> String {
@@ -62,12 +62,12 @@ impl Store {
     /// Errors if `target` exists and is not empty, if another process is writing to it, or if
     /// nothing can be written beside it.
     pub fn create(target: &Path) -> Result<Store, StoreError> {
-        Ok(Store { place: Place::prepare(target, Existing::Keep)? })
+        Ok(Store { place: StagingFolder::prepare(target, Existing::Keep)? })
     }
     /// The same, but results at `target` are replaced once the new ones are whole. Errors if
     /// anything else is there.
     pub fn replace(target: &Path) -> Result<Store, StoreError> {
-        Ok(Store { place: Place::prepare(target, Existing::Replace)? })
+        Ok(Store { place: StagingFolder::prepare(target, Existing::Replace)? })
     }
     /// Where the results will be.
     pub fn target(&self) -> &Path {
@@ -147,13 +147,13 @@ impl Store {
 /// A folder that appears whole or not at all, with folders of results in it.
 #[derive(Debug)]
 pub(crate) struct NewFolder {
-    place: Place,
+    place: StagingFolder,
 }
 
 impl NewFolder {
     /// Begin one that will be `target`. Errors as [`Store::create`].
     pub fn create(target: &Path) -> Result<NewFolder, StoreError> {
-        Ok(NewFolder { place: Place::prepare(target, Existing::Keep)? })
+        Ok(NewFolder { place: StagingFolder::prepare(target, Existing::Keep)? })
     }
     /// Where it will be.
     pub fn target(&self) -> &Path {

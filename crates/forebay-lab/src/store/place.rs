@@ -18,9 +18,9 @@ pub(super) enum Existing {
     Replace,
 }
 
-/// A folder beside its final place. Dropped before [`Place::settle`], it is removed.
+/// A folder beside its final place. Dropped before [`StagingFolder::settle`], it is removed.
 #[derive(Debug)]
-pub(super) struct Place {
+pub(super) struct StagingFolder {
     target: PathBuf,
     partial: PathBuf,
     /// Where the results that were at `target` are for a moment.
@@ -33,11 +33,11 @@ pub(super) struct Place {
     _lock: Option<Taken>,
 }
 
-impl Place {
+impl StagingFolder {
     /// Make `target.partial-<process>` beside `target`, if `target` is free or holds results that
     /// may be replaced. What killed
     /// runs left there is removed.
-    pub fn prepare(target: &Path, existing: Existing) -> Result<Place, StoreError> {
+    pub fn prepare(target: &Path, existing: Existing) -> Result<StagingFolder, StoreError> {
         if target.file_name().is_none() {
             let why = "is not the name of a folder of its own".into();
             return Err(StoreError::Occupied { path: target.to_path_buf(), why });
@@ -49,7 +49,7 @@ impl Place {
         }
         check_free(target, existing)?;
         let process = std::process::id();
-        let mut place = Place {
+        let mut place = StagingFolder {
             target: target.to_path_buf(),
             partial: Beside::Partial.of(target, process),
             replaced: Beside::Replaced.of(target, process),
@@ -124,7 +124,7 @@ impl Place {
     }
 }
 
-impl Drop for Place {
+impl Drop for StagingFolder {
     fn drop(&mut self) {
         if self.settled {
             return;
@@ -232,7 +232,7 @@ mod tests {
         in_temporary_folder(|top| {
             let target = top.join("deep/results");
             for round in ["{\"forebay\":1}", "{\"forebay\":2}"] {
-                let place = Place::prepare(&target, Existing::Replace).unwrap();
+                let place = StagingFolder::prepare(&target, Existing::Replace).unwrap();
                 fs::write(place.file("summary.json"), round).unwrap();
                 let before = fs::read_to_string(target.join("summary.json")).ok();
                 assert_ne!(before.as_deref(), Some(round));
@@ -250,7 +250,7 @@ mod tests {
             fs::create_dir_all(top.join("disk/results")).unwrap();
             let link = top.join("link");
             std::os::unix::fs::symlink(top.join("disk/results"), &link).unwrap();
-            let place = Place::prepare(&link, Existing::Keep).unwrap();
+            let place = StagingFolder::prepare(&link, Existing::Keep).unwrap();
             fs::write(place.file("summary.json"), "{\"forebay\":1}").unwrap();
             place.settle().unwrap();
             assert!(fs::symlink_metadata(&link).unwrap().is_symlink());
@@ -262,7 +262,7 @@ mod tests {
     #[test]
     fn dropped_before_that_it_leaves_nothing() {
         in_temporary_folder(|top| {
-            let place = Place::prepare(&top.join("a/b/results"), Existing::Keep).unwrap();
+            let place = StagingFolder::prepare(&top.join("a/b/results"), Existing::Keep).unwrap();
             fs::write(place.file("summary.json"), "{").unwrap();
             drop(place);
             assert!(listing(top).is_empty());
@@ -273,7 +273,7 @@ mod tests {
     fn what_is_not_ours_stays() {
         in_temporary_folder(|top| {
             let message = |path: &Path| {
-                let error = Place::prepare(path, Existing::Replace).unwrap_err();
+                let error = StagingFolder::prepare(path, Existing::Replace).unwrap_err();
                 error.to_string()
             };
             let thesis = top.join("thesis");
@@ -289,7 +289,7 @@ mod tests {
             assert!(message(Path::new("/")).contains("`/`"));
             assert_eq!(listing(top), ["thesis"]);
             fs::remove_file(thesis.join("summary.json")).unwrap();
-            Place::prepare(&thesis, Existing::Keep).unwrap().settle().unwrap();
+            StagingFolder::prepare(&thesis, Existing::Keep).unwrap().settle().unwrap();
         });
     }
 
@@ -297,7 +297,7 @@ mod tests {
     fn what_came_to_the_place_meanwhile_stays() {
         in_temporary_folder(|top| {
             let target = top.join("results");
-            let place = Place::prepare(&target, Existing::Replace).unwrap();
+            let place = StagingFolder::prepare(&target, Existing::Replace).unwrap();
             fs::create_dir(&target).unwrap();
             fs::write(target.join("other"), "").unwrap();
             assert!(place.settle().is_err());
@@ -323,10 +323,10 @@ mod tests {
             fs::create_dir(&target).unwrap();
             let summary = "{\"forebay\": \"1\", \"scenario\": \"s1\"}";
             fs::write(target.join("summary.json"), summary).unwrap();
-            let error = Place::prepare(&target, Existing::Keep).unwrap_err().to_string();
+            let error = StagingFolder::prepare(&target, Existing::Keep).unwrap_err().to_string();
             assert!(error.contains("holds results of `s1`, made 20"), "{error}");
             assert_eq!(listing(top), ["results"]);
-            assert!(Place::prepare(&target, Existing::Replace).is_ok());
+            assert!(StagingFolder::prepare(&target, Existing::Replace).is_ok());
         });
     }
 }

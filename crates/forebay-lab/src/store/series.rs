@@ -34,8 +34,8 @@ use super::background::BackgroundTable;
 use super::table::{Column, TableFile, count};
 use crate::error::StoreError;
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Span, Time};
-use forebay_cc::Observed;
-use forebay_metrics::MOST_FLOWS_BY_PORT;
+use forebay_cc::SeriesSample;
+use forebay_metrics::MAX_FLOWS_BY_PORT;
 use forebay_queue::Limit;
 use forebay_report::{PUBLISHED, Series};
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
@@ -232,7 +232,7 @@ impl SeriesWriter {
     /// Take a sample of everything now.
     pub fn sample(&mut self, simulation: &Simulation) -> Result<(), StoreError> {
         let flows = self.flows.len();
-        if self.flow_ids.is_empty() && flows <= MOST_FLOWS_BY_PORT {
+        if self.flow_ids.is_empty() && flows <= MAX_FLOWS_BY_PORT {
             self.flow_ids = flow_ids(simulation, flows);
         }
         for flow in (0..flows as u32).map(FlowId) {
@@ -392,7 +392,7 @@ impl SeriesWriter {
                 }
             }
             let (rows, names) = (&mut self.rows, &mut self.names_of_series);
-            client.observe(path, &mut |Observed { name, unit, value }| {
+            client.observe(path, &mut |SeriesSample { name, unit, value }| {
                 if value.is_finite() {
                     rows.push_numbered(now, entity, names.of_controller(name, unit), value);
                 }

@@ -2,7 +2,7 @@
 //! `series.parquet`, with their units, and each in a plot of the report.
 
 use forebay_base::{Span, Time};
-use forebay_cc::{Ack, Congestion, Controller, Limits, Observed, Timeout};
+use forebay_cc::{Ack, Congestion, Controller, Limits, SeriesSample, Timeout};
 use forebay_lab::scenario::{LoadOptions, Registration, Registry, Scenario};
 use forebay_lab::{Outputs, RunOptions, Store, Summary, Sweep, run_one};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -33,13 +33,13 @@ impl Controller for Fixed {
     }
     fn on_congestion(&mut self, _now: Time, _event: &Congestion) {}
     fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {}
-    fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         let twice = 2.0 * self.window_bytes as f64;
-        visit(Observed { name: "twice_window", unit: "B", value: twice });
+        visit(SeriesSample { name: "twice_window", unit: "B", value: twice });
         let mode = f64::from(u8::from(self.acks > 100));
-        visit(Observed { name: "mode", unit: "0 young, 1 old", value: mode });
+        visit(SeriesSample { name: "mode", unit: "0 young, 1 old", value: mode });
         let rtt_s = self.rtt.map_or(f64::NAN, Span::as_secs_f64);
-        visit(Observed { name: "last_rtt", unit: "s", value: rtt_s });
+        visit(SeriesSample { name: "last_rtt", unit: "s", value: rtt_s });
     }
 }
 

@@ -16,5 +16,5 @@ pub use doc::{Counted, Hidden, MetricDoc, OfLinks, Unit};
 pub use flow::{FLOW_COLUMNS, FlowColumn, FlowResult, FlowValue};
 pub use others::{RESULTS, ResultDoc, comparable, labels};
 pub use rows::{DifferenceRow, Row, Shown, difference_rows, rows, typical_sizes};
-pub use table::{ClassMetrics, FlowMetrics, METRICS, MOST_FLOWS_BY_PORT, Metrics};
+pub use table::{ClassMetrics, FlowMetrics, MAX_FLOWS_BY_PORT, METRICS, Metrics};
 pub use values::{Means, Paired, RunValues, Runs};

@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 /// Most flows of a run of which interfaces of INRPP routers have series for each, and whose delays
 /// are counted one by one.
-pub const MOST_FLOWS_BY_PORT: usize = 50;
+pub const MAX_FLOWS_BY_PORT: usize = 50;
 
 /// Makes the structs and [`METRICS`].
 macro_rules! metrics {

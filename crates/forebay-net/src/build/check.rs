@@ -1,11 +1,11 @@
 //! Checks of a spec that its types do not make.
 
 use crate::ports::PortTable;
-use crate::spec::{ChannelSpec, Forgery, NetEvent, NetSpec, NodeKind, SpecError};
+use crate::spec::{ChannelSpec, NetEvent, NetSpec, NodeKind, SpecError, SpoofedFragment};
 use forebay_base::{FlowId, IpVersion, NodeId, PortId};
 
 /// Paths that a flow may have: one bit each.
-const MOST_PATHS: usize = 64;
+const MAX_PATHS: usize = 64;
 
 /// Everything that the spec names is there. Nothing may be looked up before.
 pub(super) fn check_names(spec: &NetSpec) -> Result<(), SpecError> {
@@ -37,7 +37,7 @@ pub(super) fn check_names(spec: &NetSpec) -> Result<(), SpecError> {
         if flow.transport >= spec.transports.len() {
             return unsound("its transport is not there");
         }
-        if flow.paths.len() > MOST_PATHS {
+        if flow.paths.len() > MAX_PATHS {
             return unsound("it has more than 64 paths");
         }
     }
@@ -115,11 +115,11 @@ pub(super) fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
             {
                 return Err(SpecError::RateOfTrace(link));
             }
-            NetEvent::Forge(Forgery { flow, lead_bytes, .. }) => {
-                let lengths = Forgery::MIN_LEAD_BYTES..=Forgery::MAX_LEAD_BYTES;
+            NetEvent::Forge(SpoofedFragment { flow, lead_bytes, .. }) => {
+                let lengths = SpoofedFragment::MIN_LEAD_BYTES..=SpoofedFragment::MAX_LEAD_BYTES;
                 let fits = lengths.contains(&lead_bytes) && lead_bytes.is_multiple_of(8);
                 if !fits || spec.version != IpVersion::V4 {
-                    return Err(SpecError::Forgery(flow));
+                    return Err(SpecError::SpoofedFragment(flow));
                 }
             }
             _ => {}

@@ -2,8 +2,8 @@
 //! [`QueuedLink`].
 
 use crate::channel::{AnyChannel, ConstantRate, TokenBucket, TraceChannel};
+use crate::early_transit::{EarlyTransitPlan, changed_links};
 use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
-use crate::look_ahead::{LookAheadPlan, changed_links};
 use crate::spec::{ChannelSpec, LinkSpec, NetSpec};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -15,7 +15,7 @@ pub(super) fn build_links(
     spec: &NetSpec,
     seed: u64,
     all_queued: bool,
-    plan: &mut LookAheadPlan,
+    plan: &mut EarlyTransitPlan,
 ) -> Vec<AnyLink> {
     let changed = changed_links(spec);
     let build = |(i, link): (usize, &LinkSpec)| {

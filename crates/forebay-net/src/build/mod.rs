@@ -13,8 +13,8 @@ mod walk;
 pub(crate) use addresses::V4_ADDRESSES;
 pub use host::HostBuilder;
 
+use crate::early_transit::{EarlyTransitPlan, Guards, Ways};
 use crate::link::{AnyLink, FifoLink};
-use crate::look_ahead::{Guards, LookAheadPlan, Ways};
 use crate::node::Node;
 use crate::ports::PortTable;
 use crate::spec::{NetSpec, SpecError};
@@ -44,7 +44,7 @@ pub struct Network {
     /// Per node the first address of each interface.
     pub addresses: Arc<Vec<Vec<Addr>>>,
     /// Which links may look ahead.
-    pub look_ahead: Arc<LookAheadPlan>,
+    pub early_transit: Arc<EarlyTransitPlan>,
 }
 
 impl Network {
@@ -55,7 +55,7 @@ impl Network {
     pub fn build(spec: &NetSpec, seed: u64, all_queued: bool) -> Result<Network, SpecError> {
         Network::build_guarded(spec, seed, all_queued, Guards::ALL)
     }
-    /// The same with the conditions of look-ahead that a test has left on.
+    /// The same with the conditions of early transit that a test has left on.
     #[doc(hidden)]
     pub fn build_guarded(
         spec: &NetSpec,
@@ -78,8 +78,8 @@ impl Network {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default();
-        let mut look_ahead = LookAheadPlan::new(spec, &nodes, all_queued, guards);
-        let links = links::build_links(spec, seed, all_queued, &mut look_ahead);
+        let mut early_transit = EarlyTransitPlan::new(spec, &nodes, all_queued, guards);
+        let links = links::build_links(spec, seed, all_queued, &mut early_transit);
         let ways = Ways {
             spec,
             ports: &ports,
@@ -89,10 +89,10 @@ impl Network {
             guards,
         };
         upstreams.add_other_ways(&ways);
-        look_ahead.find_upstreams(spec, &nodes, &upstreams);
-        let look_ahead = Arc::new(look_ahead);
+        early_transit.find_upstreams(spec, &nodes, &upstreams);
+        let early_transit = Arc::new(early_transit);
         let (workload, addresses) = (Arc::new(workload), Arc::new(addresses));
-        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses, look_ahead })
+        Ok(Network { nodes, links, ports, routes, plan, workload, ends, addresses, early_transit })
     }
 
     /// The network of each of `parts` partitions, with the numbers of the whole: of what is
@@ -109,7 +109,7 @@ impl Network {
             workload: Arc::clone(&self.workload),
             ends: self.ends.clone(),
             addresses: Arc::clone(&self.addresses),
-            look_ahead: Arc::clone(&self.look_ahead),
+            early_transit: Arc::clone(&self.early_transit),
         };
         let mut networks: Vec<Network> = (0..parts).map(empty).collect();
         for (node, &here) in self.nodes.into_iter().zip(owner) {

@@ -1,6 +1,6 @@
 //! A walk along the route of every path: every flow must reach its destination.
 
-use crate::look_ahead::Upstreams;
+use crate::early_transit::Upstreams;
 use crate::ports::PortTable;
 use crate::spec::{NetSpec, NodeKind, SpecError};
 use crate::workload::Workload;

@@ -22,7 +22,7 @@ pub enum TraceError {
 }
 
 /// Most different times in a trace: 18 hours of milliseconds, 768 MiB.
-const MOST_TIMES: usize = 1 << 26;
+const MAX_TIMES: usize = 1 << 26;
 
 /// Times at which `bytes_per_opportunity` can be delivered. The trace repeats without end; its last
 /// time is its length (format of mahimahi's mm-link).
@@ -54,7 +54,7 @@ impl DeliveryTraceBuilder {
                 return Err(TraceError::NotInOrder { index: self.count as usize });
             }
             Some(last) if at == last => self.counts.pop(),
-            _ if self.times.len() == MOST_TIMES => return Err(TraceError::TooLong),
+            _ if self.times.len() == MAX_TIMES => return Err(TraceError::TooLong),
             _ => {
                 self.times.push(at);
                 None

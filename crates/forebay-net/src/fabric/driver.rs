@@ -1,7 +1,7 @@
 //! The interface between the fabric and its driver, which owns the clock.
 
+use crate::early_transit::Guards;
 use crate::host::EndId;
-use crate::look_ahead::Guards;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
 
 /// What may wait for a time. Each is armed for at most one time.
@@ -46,7 +46,7 @@ pub trait Driver {
     fn looks_ahead(&self) -> bool {
         false
     }
-    /// The conditions of look-ahead that hold: all of them, but in a test that switches one off and
+    /// The conditions of early transit that hold: all of them, but in a test that switches one off and
     /// looks whether anything notices. They must be those with which the network was built.
     #[doc(hidden)]
     #[inline(always)]

@@ -13,11 +13,11 @@ pub enum DriverError {
     NoPort(NodeId, PortId),
     /// The node is not here.
     NoNode(NodeId),
-    /// Look-ahead may have acted until this time, which is after the packet or event.
+    /// Early transit may have acted until this time, which is after the packet or event.
     LookedAhead(Time),
     /// No event of the spec names this link, so it was built not to change; or it is not here.
     CannotChange(LinkId),
-    /// No event of the spec changes this route of the node, and look-ahead relies on it.
+    /// No event of the spec changes this route of the node, and early transit relies on it.
     FixedRoute(NodeId),
 }
 
@@ -32,7 +32,7 @@ impl fmt::Display for DriverError {
             }
             DriverError::NoNode(node) => write!(f, "node {} is not here", node.0),
             DriverError::LookedAhead(horizon) => {
-                write!(f, "too late: look-ahead may have acted until {horizon}")
+                write!(f, "too late: early transit may have acted until {horizon}")
             }
             DriverError::CannotChange(link) => {
                 write!(f, "link {} was built not to change: no event of the spec names it", link.0)

@@ -11,7 +11,7 @@ use forebay_router::Forwarding;
 
 impl<D: Driver> Fabric<D> {
     /// Apply `event`, which should be one of the spec: only links that the spec names can change,
-    /// and look-ahead relies on the routes that it does not name.
+    /// and early transit relies on the routes that it does not name.
     pub fn on_event(&mut self, now: Time, event: &NetEvent) -> Result<(), DriverError> {
         self.now = now;
         match *event {
@@ -23,12 +23,12 @@ impl<D: Driver> Fabric<D> {
             NetEvent::Delay(link, delay) => queued(&mut self.links, link)?.set_delay(delay),
             NetEvent::Loss(link, loss) => queued(&mut self.links, link)?.set_loss(loss),
             NetEvent::Down(link) => {
-                queued(&mut self.links, link)?.fail(&mut port_context!(self));
+                queued(&mut self.links, link)?.link_down(&mut port_context!(self));
                 self.show_drops(self.edges[link.index()].from);
                 self.tell_link(link, false);
             }
             NetEvent::Up(link) => {
-                queued(&mut self.links, link)?.heal(&mut port_context!(self));
+                queued(&mut self.links, link)?.link_up(&mut port_context!(self));
                 self.show_drops(self.edges[link.index()].from);
                 self.sync_link(link);
                 self.after_room(link);
@@ -37,7 +37,7 @@ impl<D: Driver> Fabric<D> {
             NetEvent::Restart(node) => self.restart(node)?,
             NetEvent::Forge(ref forgery) => self.forge(forgery)?,
             NetEvent::Route { node, dst, via } => {
-                if !self.look_ahead.knows_route_change(node, dst, via) {
+                if !self.early_transit.knows_route_change(node, dst, via) {
                     return Err(DriverError::FixedRoute(node));
                 }
                 let addresses = self.addresses.get(dst.index()).ok_or(DriverError::NoNode(dst))?;

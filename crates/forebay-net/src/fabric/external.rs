@@ -76,7 +76,7 @@ impl<D: Driver> Fabric<D> {
         let AnyLink::Fifo(far_end) = &mut slot.link else {
             unreachable!("the far end of a link is a wire")
         };
-        packet.set_stamp(at);
+        packet.set_hop_time(at);
         far_end.import(packet);
         if at < slot.armed_arrival {
             slot.armed_arrival = at;
@@ -100,7 +100,7 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         self.count.entered += 1;
         if let Some(mut packet) = self.parse(bytes) {
-            packet.set_stamp(now);
+            packet.set_hop_time(now);
             self.deliver(node, in_port, packet);
         }
         self.process_early_arrivals();
@@ -114,7 +114,7 @@ impl<D: Driver> Fabric<D> {
         }
         parsed.ok()
     }
-    /// What nobody could foresee must not come before look-ahead has acted.
+    /// What nobody could foresee must not come before early transit has acted.
     pub(super) fn not_before_horizon(&self, at: Time) -> Result<(), DriverError> {
         let free = !self.looks_ahead() || self.horizon <= at;
         if free { Ok(()) } else { Err(DriverError::LookedAhead(self.horizon)) }

@@ -2,9 +2,11 @@
 
 use super::{Driver, DriverError, Fabric, PacketEvent};
 use crate::node::Node;
-use crate::spec::{Forgery, Knowledge};
+use crate::spec::{Knowledge, SpoofedFragment};
 use alloc::vec;
-use forebay_base::{Addr, Cold, Endpoint, IpVersion, Packet, Piece, PortId, TcpFlags, mix64};
+use forebay_base::{
+    Addr, Cold, Endpoint, FragmentRange, IpVersion, Packet, PortId, TcpFlags, mix64,
+};
 use forebay_transport::Role;
 
 const TCP_PROTOCOL: u8 = 6;
@@ -14,14 +16,14 @@ const TCP_HEADER_BYTES: usize = 20;
 impl<D: Driver> Fabric<D> {
     /// Send a forged packet from its node: from a host over its first interface; to a router it
     /// comes from outside.
-    pub(super) fn forge(&mut self, forgery: &Forgery) -> Result<(), DriverError> {
+    pub(super) fn forge(&mut self, forgery: &SpoofedFragment) -> Result<(), DriverError> {
         // What the receiver expects must be known.
         self.not_before_horizon(self.now)?;
         if !self.is_here(forgery.node) {
             return Err(DriverError::NoNode(forgery.node));
         }
         let mut packet = self.forged(forgery);
-        packet.set_stamp(self.now);
+        packet.set_hop_time(self.now);
         self.count.sent += 1;
         let node = forgery.node;
         self.observe(PacketEvent::Sent(node), &packet);
@@ -34,8 +36,8 @@ impl<D: Driver> Fabric<D> {
 
     /// A leading piece that claims to be of the data of a flow. What its maker does not know is
     /// random. Its payload behind the TCP header is zero; no tail will come.
-    fn forged(&mut self, forgery: &Forgery) -> Packet {
-        let &Forgery { flow, lead_bytes, knows, draw, .. } = forgery;
+    fn forged(&mut self, forgery: &SpoofedFragment) -> Packet {
+        let &SpoofedFragment { flow, lead_bytes, knows, draw, .. } = forgery;
         let plan = self.workload.paths(flow)[0];
         let (mut src, mut dst) = (plan.src.0, plan.dst.0);
         let random = |n: u64| mix64(draw.wrapping_add(n));
@@ -51,7 +53,7 @@ impl<D: Driver> Fabric<D> {
         };
         let mut body = vec![0; usize::from(lead_bytes)];
         body[..TCP_HEADER_BYTES].copy_from_slice(&tcp_header(src, dst, seq));
-        let piece = Piece::from_outside(0, true, TCP_PROTOCOL);
+        let piece = FragmentRange::from_outside(0, true, TCP_PROTOCOL);
         let cold = Cold {
             ip_id: (random(5) as u16).into(),
             piece: Some(piece),

@@ -1,21 +1,21 @@
-//! The horizon: how far look-ahead may go. It is the earliest of the next sample, the earliest
+//! The horizon: how far early transit may go. It is the earliest of the next sample, the earliest
 //! possible end of the run, and now + 1 s.
 
 use super::{Driver, Fabric};
-use crate::look_ahead::Guard;
+use crate::early_transit::Guard;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, Span, Time};
 use forebay_transport::{Connection, Role};
 
 /// A horizon nearer than this is not worth a scan of the rings.
 const LEAST: Span = Span::from_millis(2);
-/// No horizon is further away. Look-ahead up to it may happen in one call, in which the run cannot
+/// No horizon is further away. Early transit up to it may happen in one call, in which the run cannot
 /// end; and deadlines that hosts meet on the way stay in the agenda until their time.
 const MOST: Span = Span::from_secs(1);
 
 /// See the module.
 pub struct Horizon {
-    /// Look-ahead is possible in this partition.
+    /// Early transit is possible in this partition.
     useful: bool,
     /// The latest known start of a flow: before it not all flows can have ended.
     last_start: Time,
@@ -44,7 +44,7 @@ impl Horizon {
         Horizon { useful, last_start, look: Time::ZERO, review_at: Time::MAX, unfinished_flows }
     }
     /// Nothing is sampled before `look`.
-    pub fn look_not_before(&mut self, look: Time) {
+    pub fn sample_not_before(&mut self, look: Time) {
         if self.look < look && self.useful {
             (self.look, self.review_at) = (look, Time::ZERO);
         }
@@ -87,12 +87,12 @@ impl Horizon {
 }
 
 /// Limit for a chain of flows that follow each other.
-const MOST_WAITING: usize = 8;
+const MAX_WAITING: usize = 8;
 
 /// Lower bound on the end of `flow`.
 fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) -> Time {
     let (workload, mut thinks) = (fabric.workload(), Span::ZERO);
-    for _ in 0..MOST_WAITING {
+    for _ in 0..MAX_WAITING {
         if let Some(connection) = fabric.connection(flow, Role::Client) {
             return connection_lasts_until(fabric, flow, connection, now) + thinks;
         }

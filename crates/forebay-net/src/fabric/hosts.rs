@@ -11,8 +11,8 @@
 
 use super::link_set::{EarlyArrival, FirstLink, LinkSet, Maps, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
+use crate::early_transit::{ArrivalPath, Guard};
 use crate::host::{EndId, Host, HostContext, Received};
-use crate::look_ahead::{ArrivalPath, Guard};
 use crate::node::Node;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -308,7 +308,7 @@ impl<D: Driver> Fabric<D> {
 
     /// The interface of a host in front of `link` may have room.
     pub(super) fn feed(&mut self, node: NodeId, link: LinkId) {
-        if self.links[link.opposite().index()].arrival_path == ArrivalPath::HostLookAhead {
+        if self.links[link.opposite().index()].arrival_path == ArrivalPath::HostEarlyTransit {
             return self.feed_single(node, link);
         }
         self.with_host(node, |host, cx| host.pass_time(cx.now));

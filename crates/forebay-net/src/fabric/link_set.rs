@@ -1,9 +1,9 @@
 //! The links of a fabric, and what it takes to put packets on them. Disjoint from the nodes.
 
 use super::{Deadline, Driver, Slot};
+use crate::early_transit::{ArrivalPath, Guard};
 use crate::host::Outlet;
 use crate::link::AnyLink;
-use crate::look_ahead::{ArrivalPath, Guard};
 use crate::ports::PortTable;
 use alloc::collections::VecDeque;
 use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
@@ -61,7 +61,7 @@ pub(super) struct EarlyArrival {
     pub packet: Packet,
 }
 
-/// Queue a packet on the links after the one where it is queued, as far as look-ahead allows. Gives
+/// Queue a packet on the links after the one where it is queued, as far as early transit allows. Gives
 /// the number of links that it has passed. True: it comes to the host at the end of the last one.
 /// False: it belongs into the ring of the last one.
 #[inline(always)]
@@ -76,8 +76,8 @@ fn chain<D: Driver>(
     loop {
         let slot = &links[travel.link.index()];
         match (slot.arrival_path, &slot.link) {
-            (ArrivalPath::ForwardLookAhead, _) => {}
-            (ArrivalPath::HostLookAhead, AnyLink::Fifo(fifo)) => {
+            (ArrivalPath::ForwardEarlyTransit, _) => {}
+            (ArrivalPath::HostEarlyTransit, AnyLink::Fifo(fifo)) => {
                 let first = fifo.is_empty() || !driver.guards().has(Guard::EmptyRing);
                 return (passed, travel.arrival <= horizon && first);
             }
@@ -131,7 +131,7 @@ pub(super) struct LinkSet<'a, D> {
     pub maps: Maps<'a>,
     pub driver: &'a mut D,
     pub early_arrivals: &'a mut VecDeque<EarlyArrival>,
-    pub look_ahead_events: &'a mut u64,
+    pub early_transit_events: &'a mut u64,
     pub horizon: Time,
 }
 
@@ -143,7 +143,7 @@ macro_rules! link_set {
             maps: Maps { routes: &$fabric.routes, ports: &$fabric.ports },
             driver: &mut $fabric.driver,
             early_arrivals: &mut $fabric.early_arrivals,
-            look_ahead_events: &mut $fabric.look_ahead_events,
+            early_transit_events: &mut $fabric.early_transit_events,
             horizon: $fabric.horizon,
         }
     };
@@ -164,13 +164,13 @@ impl<D: Driver> LinkSet<'_, D> {
     #[inline(always)]
     pub fn advance(&mut self, travel: &mut Travel) -> bool {
         let (passed, to_host) = chain(self.links, self.maps, self.driver, travel, self.horizon);
-        *self.look_ahead_events += passed;
+        *self.early_transit_events += passed;
         to_host
     }
 
     /// A packet that is in no ring was queued on a link: look ahead as far as possible.
     #[inline(always)]
-    pub fn look_ahead_from_hand(&mut self, mut packet: Packet, mut travel: Travel) {
+    pub fn early_transit_from_hand(&mut self, mut packet: Packet, mut travel: Travel) {
         if self.advance(&mut travel) {
             packet.set_ttl(travel.ttl);
             let (link, arrival) = (travel.link, travel.arrival);
@@ -238,7 +238,7 @@ impl<D: Driver> LinkSet<'_, D> {
         let arrival = fifo.schedule(now, wire_len);
         if slot.arrival_path.looks_ahead() {
             let travel = Travel::new(&packet, link, arrival, self.driver, arena);
-            self.look_ahead_from_hand(packet, travel);
+            self.early_transit_from_hand(packet, travel);
         } else {
             let ttl = packet.ttl();
             self.lay(packet, link, arrival, ttl);

@@ -12,7 +12,7 @@
 //!   those that leave, and [`Fabric::on_event`] for events.
 //!
 //! A driver that knows when the next sample is due tells it: [`Fabric::extend_horizon`] allows
-//! look-ahead until then.
+//! early transit until then.
 //!
 //! A fabric may hold some nodes of a network only ([`Fabric::of_nodes`]). A link may then begin in
 //! one fabric and end in another. A driver carries its packets from [`Fabric::take_exit`] to
@@ -20,6 +20,7 @@
 //! from [`Fabric::export`] to [`Fabric::import`].
 
 mod driver;
+mod early_transit;
 mod error;
 mod events;
 mod external;
@@ -28,7 +29,6 @@ mod horizon;
 mod hosts;
 mod ledger;
 mod link_set;
-mod look_ahead;
 mod mail;
 mod ring_to_ring;
 mod routers;
@@ -41,9 +41,9 @@ pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::Network;
+use crate::early_transit::{ArrivalPath, EarlyTransitPlan, Setting};
 use crate::host::EndId;
 use crate::link::{AnyLink, UpstreamGate};
-use crate::look_ahead::{ArrivalPath, LookAheadPlan, Setting};
 use crate::node::Node;
 use crate::ports::PortTable;
 use crate::spec::{LinkSpec, NetSpec, SpecError};
@@ -151,15 +151,15 @@ pub struct Fabric<D> {
     /// An empty `Work`, kept for its memory.
     spare: Work,
     observed: bool,
-    look_ahead: Arc<LookAheadPlan>,
+    early_transit: Arc<EarlyTransitPlan>,
     /// Links from which packets may look ahead.
-    look_ahead_links: Vec<LinkId>,
+    early_transit_links: Vec<LinkId>,
     /// See [`Fabric::extend_horizon`].
     horizon: Time,
-    /// Packets that look-ahead has taken to hosts, in the order in which it did.
+    /// Packets that early transit has taken to hosts, in the order in which it did.
     early_arrivals: VecDeque<EarlyArrival>,
-    look_ahead_events: u64,
-    /// The latest time to which look-ahead has acted.
+    early_transit_events: u64,
+    /// The latest time to which early transit has acted.
     latest: Time,
 }
 
@@ -212,7 +212,7 @@ impl<D: Driver> Fabric<D> {
     pub fn whole(network: Network, spec: &NetSpec, driver: D) -> Fabric<D> {
         let observed = driver.observes();
         let setting = Setting {
-            plan: &network.look_ahead,
+            plan: &network.early_transit,
             nodes: &network.nodes,
             ports: &network.ports,
             ends: &|link| (spec.links[link.index()].from, spec.links[link.index()].to),
@@ -233,7 +233,7 @@ impl<D: Driver> Fabric<D> {
         };
         let links: Vec<Slot> = (0..).zip(network.links).map(slot).collect();
         let numbers = (0..links.len() as u32).map(LinkId);
-        let look_ahead_links =
+        let early_transit_links =
             numbers.filter(|link| links[link.index()].arrival_path.looks_ahead()).collect();
         let edges = Edge::all(spec, &network.ports);
         let ends = network.ends.iter().flatten();
@@ -264,11 +264,11 @@ impl<D: Driver> Fabric<D> {
             observed,
             last_ended: Time::ZERO,
             exits: Vec::new(),
-            look_ahead: network.look_ahead,
-            look_ahead_links,
+            early_transit: network.early_transit,
+            early_transit_links,
             horizon: Time::ZERO,
             early_arrivals: VecDeque::new(),
-            look_ahead_events: 0,
+            early_transit_events: 0,
             latest: Time::ZERO,
         }
     }
@@ -356,10 +356,10 @@ impl<D: Driver> Fabric<D> {
         (self.edges[link.index()].from, self.links[link.index()].to)
     }
     /// Ends of flows: all of the network, and those here that have not ended. Where a flow will
-    /// never be ([`Life::stop`]) both of its ends are taken off where its client is: the sum over
+    /// never be ([`AppSchedule::stop`]) both of its ends are taken off where its client is: the sum over
     /// all fabrics of a network counts.
     ///
-    /// [`Life::stop`]: crate::Life::stop
+    /// [`AppSchedule::stop`]: crate::AppSchedule::stop
     #[inline]
     pub fn ends(&self) -> (usize, isize) {
         (self.ends.len(), self.open_ends)

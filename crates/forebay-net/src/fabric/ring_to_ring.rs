@@ -2,15 +2,15 @@
 //!
 //! The packet is read where it lies, and copied once. Only where nobody observes and no link is
 //! built the general way; the result is that of the general path, with which
-//! `tests/engine/look_ahead/` of testkit compares it. What a router may keep, drop or cut takes the
+//! `tests/engine/early_transit/` of testkit compares it. What a router may keep, drop or cut takes the
 //! general path in any case.
 
 use super::hosts::Source;
 use super::link_set::Travel;
 use super::routers::PortView;
 use super::{Driver, Fabric};
+use crate::early_transit::{ArrivalPath, Guard};
 use crate::link::AnyLink;
-use crate::look_ahead::{ArrivalPath, Guard};
 use crate::node::Node;
 use forebay_base::{LinkId, Packet, Time};
 use forebay_router::{AnyForwarding, Forwarding, NodeContext};
@@ -65,7 +65,7 @@ impl<D: Driver> Fabric<D> {
         {
             let alone =
                 queued.next_arrival().is_none() || !self.driver.guards().has(Guard::EmptyRing);
-            let ahead = slot.arrival_path == ArrivalPath::HostLookAhead;
+            let ahead = slot.arrival_path == ArrivalPath::HostEarlyTransit;
             if ahead && alone && arrival <= self.horizon {
                 return self.receive_ahead(from, to, arrival, ttl);
             }

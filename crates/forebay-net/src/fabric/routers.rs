@@ -92,12 +92,12 @@ impl<D: Driver> Fabric<D> {
             "work of another node"
         );
         let verdict = self.consult(node, packet, |f, packet, cx| f.on_packet(in_port, packet, cx));
-        self.obey(node, verdict);
+        self.apply_verdict(node, verdict);
         self.serve(node);
     }
 
     #[inline]
-    fn obey(&mut self, node: NodeId, verdict: Verdict) {
+    fn apply_verdict(&mut self, node: NodeId, verdict: Verdict) {
         match verdict {
             Verdict::Forward(port, packet) => {
                 let link = self.ports.link(node, port);
@@ -155,7 +155,7 @@ impl<D: Driver> Fabric<D> {
             for (port, packet) in send.drain(..) {
                 self.count.sent += 1;
                 self.observe(PacketEvent::Sent(node), &packet);
-                self.obey(node, Verdict::Forward(port, packet));
+                self.apply_verdict(node, Verdict::Forward(port, packet));
             }
             ready.drain(..).for_each(|port| self.pull_port(node, port));
             self.spare = Work { ready, send };

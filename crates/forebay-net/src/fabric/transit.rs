@@ -3,8 +3,8 @@
 use super::hosts::Source;
 use super::link_set::{LinkSet, Maps, Travel, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
+use crate::early_transit::ArrivalPath;
 use crate::link::AnyLink;
-use crate::look_ahead::ArrivalPath;
 use crate::node::Node;
 use forebay_base::{
     Arena, DropReason, LinkId, NodeId, Packet, PortId, Time, cut_ipv4, payload_within,
@@ -31,10 +31,10 @@ enum Hop {
     NotDue,
     /// It has not come to a router of plain IP. Nothing was done.
     Elsewhere(ArrivalPath),
-    /// It was scheduled on a link without look-ahead, and is still in its old ring.
+    /// It was scheduled on a link without early transit, and is still in its old ring.
     Rests(Travel),
-    /// It was scheduled on a link with look-ahead, and is still in its old ring.
-    LookAhead(Travel),
+    /// It was scheduled on a link with early transit, and is still in its old ring.
+    EarlyTransit(Travel),
     /// It needs the general path. The driver was told of its arrival; nothing else was done.
     Refused,
 }
@@ -55,7 +55,7 @@ fn hop<D: Driver>(
         return Hop::NotDue;
     }
     slot.armed_arrival = Time::MAX;
-    if !matches!(slot.arrival_path, ArrivalPath::Forward | ArrivalPath::ForwardLookAhead) {
+    if !matches!(slot.arrival_path, ArrivalPath::Forward | ArrivalPath::ForwardEarlyTransit) {
         return Hop::Elsewhere(slot.arrival_path);
     }
     let AnyLink::Fifo(fifo) = &slot.link else { return Hop::Refused };
@@ -74,7 +74,7 @@ fn hop<D: Driver>(
     travel.arrival = fifo.schedule(now, travel.wire_len);
     travel.link = to;
     travel.ttl -= 1;
-    if slot.arrival_path.looks_ahead() { Hop::LookAhead(travel) } else { Hop::Rests(travel) }
+    if slot.arrival_path.looks_ahead() { Hop::EarlyTransit(travel) } else { Hop::Rests(travel) }
 }
 
 impl<D: Driver> Fabric<D> {
@@ -98,12 +98,12 @@ impl<D: Driver> Fabric<D> {
         self.now = now;
         match hop {
             Hop::NotDue => return false,
-            Hop::LookAhead(travel) => self.look_ahead_from_ring(link, travel),
+            Hop::EarlyTransit(travel) => self.early_transit_from_ring(link, travel),
             Hop::Rests(travel) => link_set!(self).move_first(link, &travel),
             Hop::Refused => self.forward_first(now, link),
             Hop::Elsewhere(ArrivalPath::Route) => self.route_in_ring(now, link),
             Hop::Elsewhere(ArrivalPath::Host) => self.arrive_in_ring::<false>(now, link),
-            Hop::Elsewhere(ArrivalPath::HostLookAhead) => self.arrive_in_ring::<true>(now, link),
+            Hop::Elsewhere(ArrivalPath::HostEarlyTransit) => self.arrive_in_ring::<true>(now, link),
             Hop::Elsewhere(_) => self.pass_any(now, link),
         }
         self.process_early_arrivals();
@@ -200,7 +200,7 @@ impl<D: Driver> Fabric<D> {
     /// to this node.
     pub(super) fn send_held(&mut self, node: NodeId, link: LinkId, packet: Packet) {
         // A packet that forwarding made itself has no arrival.
-        let came = Some(packet.stamp()).filter(|&at| at > Time::ZERO);
+        let came = Some(packet.hop_time()).filter(|&at| at > Time::ZERO);
         let queued_at = came.map_or(self.now, |at| at.min(self.now));
         if packet.wire_len() > self.links[link.index()].mtu_bytes {
             return self.send_any(node, link, packet);

@@ -3,7 +3,8 @@
 use super::{Host, HostContext};
 use crate::workload::index_of;
 use forebay_base::{
-    Arena, DropReason, Endpoint, IPV6_HEADER_BYTES, IpVersion, Kind, Packet, Piece, SocketId,
+    Arena, DropReason, Endpoint, FragmentRange, IPV6_HEADER_BYTES, IpVersion, Kind, Packet,
+    SocketId,
 };
 use forebay_cc::{PieceView, TcpHead};
 
@@ -45,7 +46,7 @@ impl Host {
         match packet.kind() {
             Kind::Tcp => cx.drops.record(packet, DropReason::NoSocket, cx.arena),
             Kind::Opaque => end_foreign(packet, 1, cx),
-            Kind::Piece => {
+            Kind::FragmentRange => {
                 let (datagram, pieces) = self.receive_piece(packet, cx)?;
                 return self.receive_datagram(datagram, pieces, cx);
             }
@@ -69,7 +70,7 @@ impl Host {
         Some((datagram, pieces))
     }
     /// Show a piece to the connection that it is for, if that looks at pieces.
-    fn show_piece(&mut self, packet: &Packet, part: &Piece, cx: &mut HostContext<'_>) {
+    fn show_piece(&mut self, packet: &Packet, part: &FragmentRange, cx: &mut HostContext<'_>) {
         let Some((interface, entry)) = self.find_entry(packet) else { return };
         let entry = self.interfaces[interface].entries[entry];
         let socket = &mut self.sockets[entry.socket.index()];
@@ -153,7 +154,7 @@ pub(super) fn view_of_whole(packet: &Packet, arena: &Arena) -> PieceView {
 }
 
 /// A fragment of a TCP segment.
-fn view_of_piece(packet: &Packet, part: &Piece, arena: &Arena) -> PieceView {
+fn view_of_piece(packet: &Packet, part: &FragmentRange, arena: &Arena) -> PieceView {
     let body = packet.cold_part(arena).and_then(|cold| cold.body.as_deref());
     let is_long_enough = part.offset == 0 && packet.payload_len() >= TCP_HEAD_BYTES;
     let head = match arena.datagram_of(part) {

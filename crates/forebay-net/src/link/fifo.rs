@@ -37,7 +37,7 @@ impl UpstreamGate {
     /// Such a packet enters.
     #[inline]
     pub fn admit_expected(&mut self) {
-        assert!(self.0 != 1, "a packet came to a link that look-ahead did not expect it on");
+        assert!(self.0 != 1, "a packet came to a link that early transit did not expect it on");
         self.0 -= u32::from(self.is_single());
     }
 }
@@ -56,7 +56,7 @@ pub struct FifoLink {
     free_at: Time,
     delay: Span,
     /// Packets of the ring whose transmission has not started.
-    waits: Waits,
+    waits: QueueDelays,
     serializer: Serializer,
     packets: u64,
     /// Overhead included.
@@ -74,7 +74,7 @@ impl FifoLink {
             upstream_gate: UpstreamGate::default(),
             free_at: Time::ZERO,
             delay,
-            waits: Waits::default(),
+            waits: QueueDelays::default(),
             serializer: Serializer::new(rate),
             packets: 0,
             bytes: 0,
@@ -122,14 +122,14 @@ impl FifoLink {
     #[inline(always)]
     pub(crate) fn lay(&mut self, packet: Packet, arrival: Time, ttl: u8) {
         let packet = self.ring.push_back(packet);
-        packet.set_stamp(arrival);
+        packet.set_hop_time(arrival);
         packet.set_ttl(ttl);
     }
     /// The same with the first packet of `from`.
     #[inline(always)]
     pub(crate) fn lay_first_of(&mut self, from: &mut FifoLink, arrival: Time, ttl: u8) {
         let packet = from.ring.move_front(&mut self.ring);
-        packet.set_stamp(arrival);
+        packet.set_hop_time(arrival);
         packet.set_ttl(ttl);
     }
     /// See [`crate::AnyLink::offer`].
@@ -138,18 +138,18 @@ impl FifoLink {
             return Err(Overflow(packet));
         }
         let arrival = self.schedule(now, packet.wire_len());
-        self.ring.push_back(packet).set_stamp(arrival);
+        self.ring.push_back(packet).set_hop_time(arrival);
         Ok(())
     }
     /// See [`crate::AnyLink::next_arrival`].
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
-        self.ring.front().map(Packet::stamp)
+        self.ring.front().map(Packet::hop_time)
     }
     /// The first packet, if it has arrived by `now`.
     #[inline]
     pub fn first_arrived(&self, now: Time) -> Option<&Packet> {
-        self.first().filter(|first| first.stamp() <= now)
+        self.first().filter(|first| first.hop_time() <= now)
     }
     /// The packet that arrives next.
     #[inline]
@@ -251,7 +251,7 @@ struct Wait {
 /// update.
 #[derive(Default)]
 #[repr(C)] // most links have no histogram: nothing has ever waited there
-pub(super) struct Waits {
+pub(super) struct QueueDelays {
     /// The number of slots is a power of two.
     entries: Box<[Wait]>,
     head: u32,
@@ -262,7 +262,7 @@ pub(super) struct Waits {
     counted: Option<Box<Histogram>>,
 }
 
-impl Waits {
+impl QueueDelays {
     #[inline(always)]
     fn at(&self, index: u32) -> &Wait {
         &self.entries[(self.head as usize + index as usize) & (self.entries.len() - 1)]
@@ -382,7 +382,7 @@ mod tests {
     #[test]
     fn packets_start_in_turn_and_each_wait_is_counted_once() {
         let ms = Time::from_millis;
-        let mut waits = Waits::default();
+        let mut waits = QueueDelays::default();
         for k in 1..=1_000 {
             waits.bring_up_to_date(ms(k));
             waits.push(ms(k), ms(k + 10), 100);
@@ -402,7 +402,7 @@ mod tests {
 
     #[test]
     fn a_long_queue_keeps_its_order() {
-        let mut waits = Waits::default();
+        let mut waits = QueueDelays::default();
         let at = Time::from_millis;
         (1..=700).for_each(|k| waits.push(at(1), at(1 + k), k as u16));
         let mut lengths = Vec::new();

@@ -146,7 +146,7 @@ impl QueuedLink {
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
         if let Some(arrival) = self.start_direct(cx.now, queued_at, packet.wire_len()) {
-            self.wire.push_back(packet).set_stamp(arrival);
+            self.wire.push_back(packet).set_hop_time(arrival);
             return Ok(());
         }
         self.counting(cx, |link, cx| link.take(packet, queued_at, cx))
@@ -160,7 +160,7 @@ impl QueuedLink {
     #[inline(always)]
     pub(crate) fn lay_first_of(&mut self, from: &mut PacketRing, arrival: Time, ttl: u8) {
         let packet = from.move_front(&mut self.wire);
-        packet.set_stamp(arrival);
+        packet.set_hop_time(arrival);
         packet.set_ttl(ttl);
     }
     /// Start to transmit a packet of `wire_len` bytes that comes now, if nothing is before it and
@@ -283,7 +283,7 @@ impl QueuedLink {
     #[inline]
     fn take_next(&mut self, since: Time, at: Time, cx: &mut PortContext<'_>) {
         if let Some(packet) = cx.at(at, |cx| self.pipeline.dequeue(cx)) {
-            let queued_at = packet.stamp();
+            let queued_at = packet.hop_time();
             self.transmit(packet, queued_at, since.max(queued_at), at.max(queued_at), cx);
         } else {
             self.may_wait = !self.prompt;
@@ -391,14 +391,14 @@ impl QueuedLink {
                 let mut arrival = departed + self.delay + extra;
                 if arrival < self.last_arrival {
                     if self.impairment.reorders() {
-                        packet.set_stamp(arrival);
+                        packet.set_hop_time(arrival);
                         return self.wire.insert_by_stamp(packet);
                     }
                     arrival = self.last_arrival;
                 }
                 self.last_arrival = arrival;
                 // After the copy: see the ring.
-                self.wire.push_back(packet).set_stamp(arrival);
+                self.wire.push_back(packet).set_hop_time(arrival);
             }
         }
     }
@@ -419,12 +419,12 @@ impl QueuedLink {
     /// See [`crate::AnyLink::next_arrival`].
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
-        self.wire.front().map(Packet::stamp)
+        self.wire.front().map(Packet::hop_time)
     }
     /// See [`crate::AnyLink::first_arrived`].
     #[inline]
     pub(crate) fn first_arrived(&self, now: Time) -> Option<&Packet> {
-        self.wire.front().filter(|first| first.stamp() <= now)
+        self.wire.front().filter(|first| first.hop_time() <= now)
     }
     /// See [`crate::AnyLink::wire_mut`].
     #[inline]
@@ -535,7 +535,7 @@ impl QueuedLink {
         self.impairment.loss = loss;
     }
     /// The link fails: what is in transmission or on the wire is lost, what is queued waits.
-    pub fn fail(&mut self, cx: &mut PortContext<'_>) {
+    pub fn link_down(&mut self, cx: &mut PortContext<'_>) {
         self.up = false;
         self.opening = None;
         debug_assert!(!self.steady, "a steady link does not fail");
@@ -555,7 +555,7 @@ impl QueuedLink {
         }
     }
     /// The link works again.
-    pub fn heal(&mut self, cx: &mut PortContext<'_>) {
+    pub fn link_up(&mut self, cx: &mut PortContext<'_>) {
         self.up = true;
         self.counting(cx, |link, cx| link.start(cx.now, cx));
     }

@@ -43,7 +43,7 @@ impl Bench {
             let Some(at) = due.into_iter().flatten().min().filter(|&t| t < now) else { return };
             self.call(at, |link, cx| link.on_transmitter(cx));
             while let Some(packet) = self.link.take_arrival(at) {
-                assert_eq!(packet.stamp(), at);
+                assert_eq!(packet.hop_time(), at);
                 self.arrivals.push((at.as_nanos(), packet.tcp_fields().unwrap().seq));
             }
         }
@@ -133,7 +133,7 @@ fn a_driver_that_is_late_changes_nothing_but_when_it_learns_of_it() {
     in_time.run_to(end);
     late.call(end, |link, cx| link.on_transmitter(cx));
     while let Some(packet) = late.link.take_arrival(end) {
-        let arrival = (packet.stamp().as_nanos(), packet.tcp_fields().unwrap().seq);
+        let arrival = (packet.hop_time().as_nanos(), packet.tcp_fields().unwrap().seq);
         late.arrivals.push(arrival);
     }
     assert_eq!(late.arrivals, in_time.arrivals);
@@ -180,11 +180,11 @@ fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
     let ms = Time::from_millis;
     (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
     bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
-    bench.call(ms(2) - Span::from_nanos(1), |link, cx| link.as_queued().unwrap().fail(cx));
+    bench.call(ms(2) - Span::from_nanos(1), |link, cx| link.as_queued().unwrap().link_down(cx));
     assert_eq!(bench.drops.total(), 2);
     assert_eq!(bench.link.waiting_packets(ms(2)), 3);
     bench.offer(ms(4), 5, 1500);
-    bench.call(ms(10), |link, cx| link.as_queued().unwrap().heal(cx));
+    bench.call(ms(10), |link, cx| link.as_queued().unwrap().link_up(cx));
     bench.run_to(Time::MAX);
     let numbers: Vec<u32> = bench.arrivals.iter().map(|a| a.1).collect();
     assert_eq!(numbers, [2, 3, 4, 5]);
@@ -219,7 +219,7 @@ impl Discipline for Sojourns {
     }
     fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
         let packet = self.packets.pop_front()?;
-        self.seen.lock().unwrap().push(cx.now.since(packet.stamp()));
+        self.seen.lock().unwrap().push(cx.now.since(packet.hop_time()));
         Some(packet)
     }
     fn has_room(&self, _: u16) -> bool {
@@ -258,7 +258,7 @@ fn a_discipline_sees_when_transmissions_start_however_late_the_driver_wakes() {
         let after = |ms: &[u64]| ms.iter().map(|&ms| Span::from_millis(ms)).collect::<Vec<_>>();
         assert_eq!(*seen.lock().unwrap(), after(&[0, 1, 2, 3, 4]), "steady: {steady}");
         while let Some(packet) = bench.link.take_arrival(late) {
-            bench.arrivals.push((packet.stamp().as_nanos(), packet.tcp_fields().unwrap().seq));
+            bench.arrivals.push((packet.hop_time().as_nanos(), packet.tcp_fields().unwrap().seq));
         }
         let ms = |k: u64| Time::from_millis(k + 1) + DELAY;
         let expected: Vec<_> = (0..5).map(|k| (ms(k).as_nanos(), k as u32)).collect();
@@ -303,9 +303,9 @@ fn nobody_waits_for_packets_that_a_failure_took() {
     let ms = Time::from_millis;
     bench.offer(ms(0), 1, 1500);
     bench.run_to(ms(2)); // on the wire until 4 ms
-    bench.call(ms(2), |link, cx| link.as_queued().unwrap().fail(cx));
+    bench.call(ms(2), |link, cx| link.as_queued().unwrap().link_down(cx));
     bench.link.as_queued().unwrap().set_delay(Span::ZERO);
-    bench.call(ms(2), |link, cx| link.as_queued().unwrap().heal(cx));
+    bench.call(ms(2), |link, cx| link.as_queued().unwrap().link_up(cx));
     bench.offer(ms(2), 2, 1500);
     bench.run_to(Time::MAX);
     assert_eq!(bench.arrivals, [(ms(3).as_nanos(), 2)]);

@@ -1,8 +1,8 @@
 //! Connections whose packets are cut, cut again, lost, duplicated and reordered on the way.
 
 use forebay_base::{
-    Addr, Arena, Cold, DropLog, DropReason, Endpoint, IpVersion, Kind, Packet, Piece, PortId, Rng,
-    Span, Stream, Time, cut_ipv4,
+    Addr, Arena, Cold, DropLog, DropReason, Endpoint, FragmentRange, IpVersion, Kind, Packet,
+    PortId, Rng, Span, Stream, Time, cut_ipv4,
 };
 use forebay_cc::{AnyFeedback, Init, Spec};
 use forebay_net::{Reassembly, ReassemblyLimits};
@@ -175,7 +175,7 @@ impl Way {
     }
 
     fn take(&mut self, to: usize, packet: Packet) {
-        let (whole, pieces) = if packet.kind() == Kind::Piece {
+        let (whole, pieces) = if packet.kind() == Kind::FragmentRange {
             let cold = packet.cold_part(&self.arena).expect("a piece has one");
             let offset = cold.piece.expect("a piece says which").offset;
             self.came.push((1 - to, cold.ip_id as u16, offset));
@@ -230,7 +230,7 @@ impl Way {
         self.now += Span::from_secs(60);
         for to in 0..2 {
             for (first, more) in [(0, true), (8, false)] {
-                let piece = Some(Piece::from_outside(first, more, 17));
+                let piece = Some(FragmentRange::from_outside(first, more, 17));
                 let cold = Cold { piece, body: Some([0; 8].into()), ..Cold::default() };
                 let ends = (Addr(8), Addr(9));
                 let arena = &mut self.arena;
@@ -369,7 +369,7 @@ fn noise_is_cut_and_put_together_without_a_panic() {
             emit(&packet, &arena, &plan, &mut bytes).expect("in the plan");
             arena.free(packet);
             let packet = parse(&bytes, &plan, &mut arena).expect("what was emitted");
-            if packet.kind() != Kind::Piece {
+            if packet.kind() != Kind::FragmentRange {
                 arena.free(packet);
                 continue;
             }

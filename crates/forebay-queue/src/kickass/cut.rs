@@ -45,7 +45,7 @@ pub(super) struct Cuttable {
 
 /// The shortest packet of IPv6 that is cut: shorter ones may indicate a round-trip time, and carry
 /// a Fragment header for the tag.
-const LEAST_V6_BYTES: u16 = Indicator::LAST.wire_len() + 1;
+const MIN_V6_BYTES: u16 = Indicator::LAST.wire_len() + 1;
 
 /// None: `packet` passes as it is, whatever the code. `least_bytes` is the shortest whole packet
 /// that is cut.
@@ -63,7 +63,7 @@ pub(super) fn cuttable(
     }
     let leads = match packet.kind() {
         Kind::Tcp => false,
-        Kind::Piece | Kind::Opaque => {
+        Kind::FragmentRange | Kind::Opaque => {
             let place = place_of(packet, arena);
             if place.offset > 0 {
                 return None;
@@ -92,7 +92,7 @@ fn cuttable_v6(
     let leads = match packet.kind() {
         Kind::Tcp => false,
         Kind::Opaque => return None,
-        Kind::Piece => {
+        Kind::FragmentRange => {
             let place = place_of(packet, arena);
             if place.offset > 0 {
                 return None;
@@ -100,7 +100,7 @@ fn cuttable_v6(
             place.more
         }
     };
-    if !leads && packet.wire_len() < least_bytes.max(LEAST_V6_BYTES) {
+    if !leads && packet.wire_len() < least_bytes.max(MIN_V6_BYTES) {
         return None;
     }
     // What a first fragment can have, which is no longer than the packet was: links have an MTU.

@@ -1,6 +1,6 @@
 //! When a port stops to signal, and when it begins again.
 
-use super::flows::{self, FlowCount, Listeners};
+use super::flows::{self, CooperatingShare, FlowCount};
 use alloc::boxed::Box;
 use forebay_base::{Arena, Packet, Span, Time};
 use serde::{Deserialize, Serialize};
@@ -16,7 +16,7 @@ pub enum Fallback {
     Hardened,
 }
 
-/// Signals end above this share of the limit: see [`Filling::is_high`], too.
+/// Signals end above this share of the limit: see [`Occupancy::is_high`], too.
 const HIGH: f64 = 0.5;
 /// They come back below this one.
 const LOW: f64 = 0.35;
@@ -28,18 +28,18 @@ const WAIT_ALONE: Span = Span::from_secs(2);
 /// Round-trip times of a trial.
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
-const LEAST_RTTS: u64 = 2;
+const MIN_RTTS: u64 = 2;
 /// Participating flows fill the queue alone where they send at least this share of arrivals.
 const ALONE: f64 = 0.9;
 
 /// Backlog and limit, in bytes or packets.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Filling {
+pub(super) struct Occupancy {
     pub(super) waits: u64,
     pub(super) limit: u64,
 }
 
-impl Filling {
+impl Occupancy {
     fn share(self) -> f64 {
         self.waits as f64 / self.limit as f64
     }
@@ -53,9 +53,9 @@ impl Filling {
 
 /// What there is to see at the end of an interval.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Look {
+pub(super) struct IntervalSample {
     pub(super) now: Time,
-    pub(super) filling: Filling,
+    pub(super) filling: Occupancy,
     /// d.
     pub(super) rtt: Span,
     /// R is below the smallest code: other traffic leaves nothing to participating flows.
@@ -106,7 +106,7 @@ impl Mode {
     }
     /// A packet leaves; `filling` is the queue after it.
     #[inline]
-    pub(super) fn on_leaving(&mut self, filling: Filling) {
+    pub(super) fn on_leaving(&mut self, filling: Occupancy) {
         if let Mode::Paper(above) = self {
             *above = filling.is_high();
         }
@@ -116,7 +116,7 @@ impl Mode {
     pub(super) fn on_arrival(
         &mut self,
         now: Time,
-        filling: Filling,
+        filling: Occupancy,
         is_full: impl FnOnce() -> bool,
     ) {
         match self {
@@ -136,7 +136,7 @@ impl Mode {
         }
     }
     /// An interval is over.
-    pub(super) fn on_interval(&mut self, look: Look) {
+    pub(super) fn on_interval(&mut self, look: IntervalSample) {
         match self {
             Mode::Paper(above) => *above = look.filling.is_high(),
             Mode::Hardened(hardened) => hardened.on_interval(look),
@@ -168,7 +168,7 @@ pub(super) struct Hardened {
     /// A packet found no room after more than d above [`HIGH`].
     overflowed_at: Option<Time>,
     flows: FlowCount,
-    listeners: Listeners,
+    listeners: CooperatingShare,
     /// A participating flow has sent something.
     began: bool,
     /// Participating flows were alone when the state began.
@@ -189,7 +189,7 @@ impl Hardened {
             low_since: Some(Time::ZERO),
             overflowed_at: None,
             flows: FlowCount::new(),
-            listeners: Listeners::new(),
+            listeners: CooperatingShare::new(),
             began: false,
             were_alone: false,
             failures: 0,
@@ -199,7 +199,7 @@ impl Hardened {
         let drains = 1.0 - self.queue.min(1.0) / 2.0;
         (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
     }
-    fn on_arrival(&mut self, now: Time, filling: Filling, is_full: impl FnOnce() -> bool) {
+    fn on_arrival(&mut self, now: Time, filling: Occupancy, is_full: impl FnOnce() -> bool) {
         if filling.is_high() {
             self.high_since.get_or_insert(now);
             if is_full() {
@@ -217,7 +217,7 @@ impl Hardened {
         };
         (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
-    fn on_interval(&mut self, Look { now, filling, rtt, starved }: Look) {
+    fn on_interval(&mut self, IntervalSample { now, filling, rtt, starved }: IntervalSample) {
         let queue = filling.share();
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
@@ -252,7 +252,7 @@ impl Hardened {
     }
     fn on_silent_interval(&mut self, now: Time, rtt: Span) {
         let lasted = now.since(self.since);
-        let least = rtt * LEAST_RTTS;
+        let least = rtt * MIN_RTTS;
         let wait = if self.is_alone() {
             (least * (1 << self.failures.min(16))).min(WAIT_ALONE.max(least))
         } else {

@@ -8,7 +8,7 @@ pub(super) fn key(packet: &Packet, arena: &Arena) -> Option<u64> {
     let ports = packet.ports();
     match packet.kind() {
         Kind::Tcp if packet.payload_len() == 0 => return None,
-        Kind::Piece if ports.is_none() => return None,
+        Kind::FragmentRange if ports.is_none() => return None,
         _ => {}
     }
     let addresses = (packet.src().0 as u64) << 32 | packet.dst().0 as u64;
@@ -65,7 +65,7 @@ impl FlowCount {
 /// How much of what arrives is of flows that listen: of those that let routers cut something in the
 /// window before.
 #[derive(Clone, Debug)]
-pub(super) struct Listeners {
+pub(super) struct CooperatingShare {
     cut: [u64; WORDS],
     before: [u64; WORDS],
     bytes: u64,
@@ -74,10 +74,10 @@ pub(super) struct Listeners {
     share: f64,
 }
 
-impl Listeners {
-    pub(super) const fn new() -> Listeners {
+impl CooperatingShare {
+    pub(super) const fn new() -> CooperatingShare {
         let none = [0; WORDS];
-        Listeners { cut: none, before: none, bytes: 0, of_listeners: 0, share: 0.0 }
+        CooperatingShare { cut: none, before: none, bytes: 0, of_listeners: 0, share: 0.0 }
     }
     /// A packet of this flow came.
     #[inline]
@@ -146,7 +146,7 @@ mod tests {
 
     #[test]
     fn what_flows_send_that_were_cut_before_is_of_listeners() {
-        let mut listeners = Listeners::new();
+        let mut listeners = CooperatingShare::new();
         for (round, expected) in [0.0, 0.75, 0.75].into_iter().enumerate() {
             listeners.see(mix64(1), 1500, true);
             listeners.see(mix64(1), 3000, false);

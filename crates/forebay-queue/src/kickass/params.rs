@@ -108,7 +108,7 @@ pub struct KickAssPortParams {
 
 impl KickAssPortParams {
     /// A packet that can say the smallest code: 20 of header, 24, and one behind it.
-    pub const LEAST_CUT_BYTES: u16 = IPV4_HEADER_BYTES + Code::MIN.lead_bytes() + 1;
+    pub const MIN_CUT_BYTES: u16 = IPV4_HEADER_BYTES + Code::MIN.lead_bytes() + 1;
 
     /// The port of the paper, which says nothing of gains: here those of XCP, whose loop is stable
     /// with a standing queue, too (see [`RateParams::stable`]).
@@ -168,7 +168,7 @@ impl KickAssPortParams {
 impl Params for KickAssPortParams {
     fn check(&self) -> Result<(), ParamError> {
         self.control().check()?;
-        let is_cuttable = self.least_bytes >= KickAssPortParams::LEAST_CUT_BYTES;
+        let is_cuttable = self.least_bytes >= KickAssPortParams::MIN_CUT_BYTES;
         require(is_cuttable, "least_bytes", "45 or more")
     }
     fn implied(

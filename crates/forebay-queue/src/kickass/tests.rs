@@ -3,7 +3,7 @@ use crate::rate_control::RateParams;
 use crate::{AnyScheme, DropTail, Pipeline};
 use alloc::vec::Vec;
 use forebay_base::{
-    Addr, Cold, DropLog, Endpoint, IpVersion, Kind, Piece, Stream, TcpFields, TcpFlags,
+    Addr, Cold, DropLog, Endpoint, FragmentRange, IpVersion, Kind, Stream, TcpFields, TcpFlags,
 };
 use forebay_signal::kickass::Indicator;
 
@@ -57,7 +57,7 @@ impl Port {
         let mut behind = alloc::collections::VecDeque::new();
         let first = self.scheme.leave(
             packet,
-            &mut Behind::new(&mut behind, Time::ZERO),
+            &mut TrailingPackets::new(&mut behind, Time::ZERO),
             self.queue,
             &mut cx,
         );
@@ -140,7 +140,7 @@ fn what_is_cut_and_what_is_not() {
     with_df.set_dont_fragment(true);
     assert_eq!(pass(with_df, &mut port, arena), [(0, 1480, false)]);
     let piece = |offset, len, more, arena: &mut Arena| {
-        let piece = Some(Piece::from_outside(offset, more, 6));
+        let piece = Some(FragmentRange::from_outside(offset, more, 6));
         let body = Some(alloc::vec![0; usize::from(len)].into());
         let cold = Cold { ip_id: 7, piece, body, ..Cold::default() };
         Packet::piece(IpVersion::V4, (Addr(1), Addr(2)), 20 + len, None, cold, arena)

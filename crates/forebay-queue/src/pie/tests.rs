@@ -8,8 +8,8 @@ fn close(found: f64, expected: f64, share: f64) {
 }
 
 /// Constant queueing delay of `ms`, after the first update.
-fn constant(ms: f64) -> Law {
-    Law { old: ms * 1e-3, ..Law::new(&Params::default()) }
+fn constant(ms: f64) -> DropProbability {
+    DropProbability { old: ms * 1e-3, ..DropProbability::new(&Params::default()) }
 }
 
 /// RFC 8033 section 4.2 by hand: over a constant delay of 30 ms dp is 0.125 x 0.015, divided by
@@ -40,7 +40,7 @@ fn the_probability_grows_by_its_scaled_steps() {
 /// The fixed point of the controller: at the target delay nothing changes.
 #[test]
 fn at_the_target_the_probability_stays() {
-    let mut law = Law { p: 0.03, ..constant(15.0) };
+    let mut law = DropProbability { p: 0.03, ..constant(15.0) };
     (0..100).for_each(|_| law.update(0.015));
     assert_eq!(law.p, 0.03);
 }
@@ -50,7 +50,7 @@ fn at_the_target_the_probability_stays() {
 #[test]
 fn a_step_is_at_most_two_hundredths_from_a_tenth_on() {
     let step = |p: f64| {
-        let mut law = Law { p, ..constant(15.0) };
+        let mut law = DropProbability { p, ..constant(15.0) };
         law.update(1.015);
         law.p - p
     };
@@ -61,7 +61,7 @@ fn a_step_is_at_most_two_hundredths_from_a_tenth_on() {
 /// RFC 8033 section 4.2: without a queue p decays by 2 % an update, on top of alpha's share.
 #[test]
 fn the_probability_decays_while_there_is_no_queue_and_comes_to_rest() {
-    let mut law = Law { p: 0.5, ..constant(0.0) };
+    let mut law = DropProbability { p: 0.5, ..constant(0.0) };
     law.update(0.0);
     close(law.p, (0.5 - 0.125 * 0.015) * 0.98, 1e-12);
     let updates = (0..10_000).take_while(|_| {
@@ -75,7 +75,7 @@ fn the_probability_decays_while_there_is_no_queue_and_comes_to_rest() {
 /// delay was low twice.
 #[test]
 fn a_burst_passes_until_its_allowance_is_spent() {
-    let mut law = Law { p: 1.0, ..constant(30.0) };
+    let mut law = DropProbability { p: 1.0, ..constant(30.0) };
     let mut passed = 0;
     while law.passes(false, || 0.0) {
         law.update(0.03);
@@ -95,7 +95,7 @@ fn a_burst_passes_until_its_allowance_is_spent() {
 fn a_short_queue_loses_nothing() {
     let passes = |old_ms: f64, p: f64, short: bool| {
         let params = Params { derandomize: false, burst_ms: 0.0, ..Params::default() };
-        let mut law = Law { p, old: old_ms * 1e-3, ..Law::new(&params) };
+        let mut law = DropProbability { p, old: old_ms * 1e-3, ..DropProbability::new(&params) };
         law.passes(short, || 0.0)
     };
     assert!(passes(7.4, 0.19, false) && !passes(7.4, 0.2, false));
@@ -108,7 +108,7 @@ fn a_short_queue_loses_nothing() {
 #[test]
 fn drops_are_spaced_by_derandomization() {
     let params = Params { burst_ms: 0.0, ..Params::default() };
-    let mut law = Law { p: 0.0625, old: 0.03, ..Law::new(&params) };
+    let mut law = DropProbability { p: 0.0625, old: 0.03, ..DropProbability::new(&params) };
     let mut rng = Rng::new(3, Stream::Test, 0);
     let (mut gaps, mut gap) = (Vec::new(), 0u32);
     while gaps.len() < 20_000 {
@@ -192,7 +192,8 @@ fn what_is_outside_its_range_is_refused() {
 #[test]
 fn exactly_two_packets_that_wait_are_a_short_queue() {
     let mut port = Port::new(Pie::new(&Params::default(), init(Limit::Packets(100))));
-    port.queue.law = Law { p: 1.0, burst_left: Span::ZERO, derandomize: false, ..constant(30.0) };
+    port.queue.law =
+        DropProbability { p: 1.0, burst_left: Span::ZERO, derandomize: false, ..constant(30.0) };
     (0..4).for_each(|n| assert!(port.offer(at(0.0), packet(1, n, 1500, Ecn::NotEct))));
     assert_eq!((port.take_dropped(), port.queue.backlog_packets()), ([3].to_vec(), 3));
 }

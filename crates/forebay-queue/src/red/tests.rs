@@ -11,7 +11,7 @@ fn close(found: f64, expected: f64, within: f64) {
 /// Closed form: over a constant queue Q from an empty average, avg_n = Q (1 - (1 - w)^n).
 #[test]
 fn the_average_of_a_constant_queue_is_the_closed_form() {
-    let mut law = Law::new(&Params::default());
+    let mut law = AverageQueue::new(&Params::default());
     let mut seen = Vec::new();
     for n in 1..=500 {
         law.sample(50.0);
@@ -45,8 +45,8 @@ fn an_idle_time_lowers_the_average_as_so_many_samples() {
 #[test]
 fn the_probability_is_that_of_its_thresholds() {
     let at = |avg: f64, gentle: bool| {
-        let law = Law::new(&Params { gentle, ..Params::default() });
-        Law { avg, ..law }.base_probability()
+        let law = AverageQueue::new(&Params { gentle, ..Params::default() });
+        AverageQueue { avg, ..law }.base_probability()
     };
     for (avg, p) in [(4.9, 0.0), (5.0, 0.0), (10.0, 0.01), (14.0, 0.018)] {
         close(at(avg, true).unwrap(), p, 1e-12);
@@ -60,7 +60,7 @@ fn the_probability_is_that_of_its_thresholds() {
 /// The gaps between marks at p_b = 0.02, over 100 000 marks.
 fn gaps(wait: bool) -> Vec<u32> {
     // A little above 0.02, for 50 p_b must not be below 1.
-    let mut law = Law::new(&Params { wait, max_p: 0.02 + 1e-12, ..Params::default() });
+    let mut law = AverageQueue::new(&Params { wait, max_p: 0.02 + 1e-12, ..Params::default() });
     law.avg = 15.0; // p_b = max_p
     let mut rng = Rng::new(5, Stream::Test, 0);
     let (mut counts, mut gap) = (vec![0u32; 130], 0);
@@ -95,7 +95,7 @@ fn gaps_between_marks_are_uniform() {
 #[test]
 fn in_byte_mode_marks_are_by_bytes() {
     let marks = |share: f64| {
-        let mut law = Law::new(&Params::default());
+        let mut law = AverageQueue::new(&Params::default());
         law.avg = 10.0;
         let mut rng = Rng::new(6, Stream::Test, 0);
         let tells = |_: &u32| law.judge(share, || rng.unit()) == Verdict::Tell;
@@ -113,7 +113,7 @@ fn in_byte_mode_marks_are_by_bytes() {
 /// Adaptive RED, figure 1: by hand, min 5 and max 15: the middle is 9 .. 11.
 #[test]
 fn max_p_follows_the_average_within_its_bounds() {
-    let mut law = Law::new(&Params { max_p: 0.1, ..Params::default() });
+    let mut law = AverageQueue::new(&Params { max_p: 0.1, ..Params::default() });
     let mut after = |avg: f64, times: usize| {
         law.avg = avg;
         (0..times).for_each(|_| law.adapt());

@@ -55,7 +55,7 @@ fn torture(discipline: &mut AnyDiscipline, seed: u64, calls: u32) -> Vec<(u64, u
         if rng.chance(arrivals) {
             let mut packet = packet(number, 40 + rng.below(1461) as u16, 1 + rng.below(6) as u32);
             packet.set_ecn(Ecn::from_bits(rng.next_u64() as u8));
-            packet.set_stamp(now);
+            packet.set_hop_time(now);
             offered += 1;
             let (room, wire_len) = (discipline.has_room(packet.wire_len()), packet.wire_len());
             let before = bench.drops.total();

@@ -12,7 +12,7 @@
 //! nothing per flow. Between calls the flow whose turn it is may send, or there is none. A
 //! retransmission goes ahead of its flow's backlog: all later data waits for it.
 
-use super::hints::Hints;
+use super::hints::FlowIndexCache;
 use super::key::{Class, FlowKey};
 use super::lists::{Linked, Links, List, NONE, Ranks};
 use alloc::collections::{BTreeMap, VecDeque};
@@ -105,7 +105,7 @@ pub(super) struct Cache<T> {
     slots: Vec<Option<Queue<T>>>,
     free: Vec<u32>,
     index: BTreeMap<FlowKey, u32>,
-    hints: Hints,
+    hints: FlowIndexCache,
     /// New flows, in turn. Those that may not send are found out when it is theirs, as in `ring`.
     new: List,
     /// Flows in turn. Those without packets keep their place until it is theirs.
@@ -136,7 +136,7 @@ impl<T> Cache<T> {
             slots: Vec::new(),
             free: Vec::new(),
             index: BTreeMap::new(),
-            hints: Hints::default(),
+            hints: FlowIndexCache::default(),
             new: List::default(),
             ring: List::default(),
             ranks: <[Ranks; 2]>::default(),

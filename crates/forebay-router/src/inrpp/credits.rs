@@ -16,9 +16,9 @@ use forebay_signal::inrpp::Nonce;
 /// Time without ACKs after which a flow counts as ended.
 pub(super) const ENDED_AFTER: Span = Span::from_secs(30);
 /// Of fewer flows, those that have ended are not looked for.
-pub(super) const SMALL_CROWD: usize = 1024;
+pub(super) const PURGE_THRESHOLD: usize = 1024;
 /// Maximum bytes that one ACK may report as new.
-const MAX_NEWS: i32 = 1 << 17;
+const MAX_ACK_ADVANCE: i32 = 1 << 17;
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest
 /// is forgotten.
 const MAX_NONCES: usize = 4096;
@@ -27,7 +27,7 @@ const MAX_FLOWS: usize = 1 << 16;
 
 /// How long to wait for ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub(super) struct Patience {
+pub(super) struct CreditTimeouts {
     /// A nonce that is not heard for this long, or four times the time between its ACKs, is
     /// forgotten.
     pub forget_after: Span,
@@ -49,7 +49,8 @@ impl Arrived {
     /// has arrived, and half when all before it have: once in the end, however often and in
     /// whatever parts it is acknowledged.
     fn since(self, earlier: Arrived) -> u64 {
-        let ahead = |now: u32, then: u32| now.wrapping_sub(then).cast_signed().clamp(0, MAX_NEWS);
+        let ahead =
+            |now: u32, then: u32| now.wrapping_sub(then).cast_signed().clamp(0, MAX_ACK_ADVANCE);
         let (before, highest) =
             (ahead(self.before, earlier.before), ahead(self.highest, earlier.highest));
         u64::from(before.cast_unsigned()) + u64::from(highest.cast_unsigned())
@@ -63,7 +64,7 @@ impl Arrived {
 
 /// What is remembered of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-struct Said {
+struct FlowHoldState {
     /// The nonce under which it is held; None: it is not held.
     under: Option<Nonce>,
     arrived: Arrived,
@@ -85,7 +86,7 @@ struct Hold {
     pool: i64,
 }
 
-impl Patience {
+impl CreditTimeouts {
     fn forgets_at(self, hold: &Hold) -> Time {
         hold.heard + self.forget_after.max(hold.gap * 4)
     }
@@ -105,7 +106,7 @@ pub(super) enum Late {
 
 /// What an ACK has changed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Heard {
+pub(super) struct AckUpdate {
     /// The nonce that had to be forgotten for a new one.
     pub forgotten: Option<Nonce>,
     /// The flow was under another nonce before, or under none, or it was not known.
@@ -118,7 +119,7 @@ pub(super) struct Heard {
 
 /// Effect of an ACK without a request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Freed {
+pub(super) struct Release {
     /// The flow was held, or not known: its packets may leave now.
     pub moved: bool,
     /// The nonce that it was held under, and twice the bytes that the ACK newly acknowledges.
@@ -128,10 +129,10 @@ pub(super) struct Freed {
 /// See the module. Soft state: it is forgotten where nothing refreshes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Credits {
-    patience: Patience,
+    patience: CreditTimeouts,
     nonces: BTreeMap<Nonce, Hold>,
     /// The last ACK of each flow.
-    flows: BTreeMap<FlowKey, Said>,
+    flows: BTreeMap<FlowKey, FlowHoldState>,
     /// Number of flows at which to look for those that have ended.
     crowd: usize,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to
@@ -141,12 +142,12 @@ pub(super) struct Credits {
 
 impl Credits {
     /// Nothing is held.
-    pub fn new(patience: Patience) -> Credits {
+    pub fn new(patience: CreditTimeouts) -> Credits {
         Credits {
             patience,
             nonces: BTreeMap::new(),
             flows: BTreeMap::new(),
-            crowd: SMALL_CROWD,
+            crowd: PURGE_THRESHOLD,
             due: Time::MAX,
         }
     }
@@ -164,7 +165,7 @@ impl Credits {
         self.nonces.len()
     }
     /// `nonce` asks `flow` to slow down.
-    pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> Heard {
+    pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> AckUpdate {
         let forgotten = match self.refresh(now, nonce) {
             Some(forgets_at) => {
                 self.due = self.due.min(forgets_at);
@@ -182,21 +183,21 @@ impl Credits {
             }
         };
         let Some(said) = self.flows.get_mut(&flow) else {
-            let moved = self.know(flow, Said { under: Some(nonce), arrived, at: now });
-            return Heard { forgotten, moved, from: None, news: None };
+            let moved = self.know(flow, FlowHoldState { under: Some(nonce), arrived, at: now });
+            return AckUpdate { forgotten, moved, from: None, news: None };
         };
         said.at = now;
         let news = Some(arrived.since(said.arrived));
         said.arrived.join(arrived);
         let before = said.under.replace(nonce);
         let moved = before != Some(nonce);
-        Heard { forgotten, moved, from: before.filter(|_| moved), news }
+        AckUpdate { forgotten, moved, from: before.filter(|_| moved), news }
     }
     /// Remember the first ACK of a flow. False if there is no room.
-    fn know(&mut self, flow: FlowKey, said: Said) -> bool {
+    fn know(&mut self, flow: FlowKey, said: FlowHoldState) -> bool {
         if self.flows.len() >= self.crowd {
             self.flows.retain(|_, other| other.at + ENDED_AFTER > said.at);
-            self.crowd = (2 * self.flows.len()).max(SMALL_CROWD);
+            self.crowd = (2 * self.flows.len()).max(PURGE_THRESHOLD);
         }
         let room = self.flows.len() < MAX_FLOWS;
         if room {
@@ -242,19 +243,19 @@ impl Credits {
     }
     /// An ACK of `flow` carries no request.
     #[inline]
-    pub fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) -> Freed {
+    pub fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) -> Release {
         if self.nonces.is_empty() {
-            return Freed { moved: false, from: None };
+            return Release { moved: false, from: None };
         }
         let Some(said) = self.flows.get_mut(&flow) else {
-            self.know(flow, Said { under: None, arrived, at: now });
-            return Freed { moved: true, from: None };
+            self.know(flow, FlowHoldState { under: None, arrived, at: now });
+            return Release { moved: true, from: None };
         };
         said.at = now;
         let news = arrived.since(said.arrived);
         said.arrived.join(arrived);
         let from = said.under.take().map(|nonce| (nonce, news));
-        Freed { moved: from.is_some(), from }
+        Release { moved: from.is_some(), from }
     }
     /// Forget `nonce`. False if it was not known.
     pub fn forget(&mut self, nonce: Nonce) -> bool {

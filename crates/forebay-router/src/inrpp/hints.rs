@@ -15,12 +15,12 @@ const FEWEST_PLACES: usize = 16;
 /// See the module. The caller must check a hint: the flow may have gone, or another have its
 /// place. Hints are not state: machines that differ in them alone are equal.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Hints {
+pub(super) struct FlowIndexCache {
     /// A power of two of them, or none.
     slots: Vec<u32>,
 }
 
-impl Hints {
+impl FlowIndexCache {
     #[inline]
     fn place(&self, flow: FlowKey) -> usize {
         flow.spread() as usize & self.slots.len().wrapping_sub(1)
@@ -45,15 +45,15 @@ impl Hints {
     }
 }
 
-impl PartialEq for Hints {
-    fn eq(&self, _: &Hints) -> bool {
+impl PartialEq for FlowIndexCache {
+    fn eq(&self, _: &FlowIndexCache) -> bool {
         true
     }
 }
 
-impl Eq for Hints {}
+impl Eq for FlowIndexCache {}
 
-impl Hash for Hints {
+impl Hash for FlowIndexCache {
     fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
@@ -69,14 +69,14 @@ mod tests {
 
     #[test]
     fn no_flow_is_hinted_at_where_none_was_noted() {
-        assert_eq!(Hints::default().get(flow(1)), None);
+        assert_eq!(FlowIndexCache::default().get(flow(1)), None);
     }
 
     /// With at least four places a flow, flows that fall on places at random keep theirs with a
     /// probability of e^(-1/4) = 0.78 or more.
     #[test]
     fn most_flows_are_where_the_hint_says() {
-        let (mut hints, mut index) = (Hints::default(), BTreeMap::new());
+        let (mut hints, mut index) = (FlowIndexCache::default(), BTreeMap::new());
         for number in 0..1_000 {
             index.insert(flow(number), number);
             hints.note(flow(number), number, &index);

@@ -25,14 +25,14 @@
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
 use super::cache::{Cache, Cached, Holds};
-use super::credits::{Arrived, Credits, ENDED_AFTER, Late, Patience, SMALL_CROWD};
+use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
 use super::earliest;
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
-use forebay_signal::inrpp::{Ask, BackPressure, MAX_ALLOWANCE, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, MAX_ALLOWANCE, Nonce};
 
 /// A round is short, and new flows go first in it, up to this multiple of the plain packets' room
 /// at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
@@ -49,7 +49,7 @@ const PACKET_BYTES: u64 = 1500;
 /// interface or by time.
 const MAX_ASKED: usize = 1 << 16;
 /// Longest time of a cancellation, where the number of flows does not bound it.
-const LONGEST_CANCEL: Span = Span::from_secs(30);
+const MAX_CANCEL: Span = Span::from_secs(30);
 
 /// The state of an interface (paper, section II-A).
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -104,7 +104,7 @@ pub struct Interface<T> {
 
 /// How much of the held packets an ACK releases.
 #[derive(Clone, Copy)]
-enum Worth {
+enum CreditValue {
     Nothing,
     /// As much as has arrived.
     Same,
@@ -130,7 +130,7 @@ impl<T> Interface<T> {
             state: State::Push,
             nonce: None,
             asked: BTreeMap::new(),
-            crowd: SMALL_CROWD,
+            crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
             longest_bytes: 0,
@@ -138,7 +138,7 @@ impl<T> Interface<T> {
                 0 => mtu_bytes.into(),
                 bytes => bytes,
             }),
-            credits: Credits::new(Patience {
+            credits: Credits::new(CreditTimeouts {
                 forget_after: settings.forget_after,
                 watchdog: settings.watchdog,
             }),
@@ -295,7 +295,7 @@ impl<T> Interface<T> {
     /// none is asked: it then does nothing else. None where it must be called.
     #[inline]
     pub fn on_idle_ack(&self, option: BackPressure) -> Option<BackPressure> {
-        let asks = option.ask != Ask::Nothing || option.nonce.is_some();
+        let asks = option.ask != BackPressureSignal::Nothing || option.nonce.is_some();
         if asks || self.state != State::Push || !self.credits.is_empty() {
             return None;
         }
@@ -319,16 +319,18 @@ impl<T> Interface<T> {
         option.routers = option.routers.saturating_add(1);
         let held = !self.credits.is_empty();
         let worth = match (option.ask, option.allowance) {
-            (Ask::SlowDown, _) => Some(Worth::Same),
-            (Ask::Pause, _) => Some(Worth::Nothing),
-            (Ask::Nothing, allowance) if allowance > 0 => Some(Worth::Ramp(allowance)),
-            (Ask::Nothing | Ask::Cancel, _) => None,
+            (BackPressureSignal::SlowDown, _) => Some(CreditValue::Same),
+            (BackPressureSignal::Pause, _) => Some(CreditValue::Nothing),
+            (BackPressureSignal::Nothing, allowance) if allowance > 0 => {
+                Some(CreditValue::Ramp(allowance))
+            }
+            (BackPressureSignal::Nothing | BackPressureSignal::Cancel, _) => None,
         };
         match (worth, option.nonce) {
             (Some(worth), Some(nonce)) => {
                 self.hold(now, nonce, (flow, arrived), worth);
                 // It ends here, unless this interface is congested itself: see below.
-                option.ask = Ask::Nothing;
+                option.ask = BackPressureSignal::Nothing;
             }
             _ => self.let_be(now, flow, arrived),
         }
@@ -360,16 +362,20 @@ impl<T> Interface<T> {
     /// What an ACK of `flow` carries on, given what downstream asks of those upstream.
     fn write(&mut self, now: Time, flow: FlowKey, option: BackPressure) -> BackPressure {
         match (self.state, option.ask, option.nonce) {
-            (State::BackPressure, Ask::Nothing | Ask::Cancel, nonce) => {
+            (
+                State::BackPressure,
+                BackPressureSignal::Nothing | BackPressureSignal::Cancel,
+                nonce,
+            ) => {
                 let own = self.cache.flow_bytes(flow);
                 let room = self.room_for(own);
-                let ask = if room == 0 { self.ask_of(own) } else { Ask::Nothing };
+                let ask = if room == 0 { self.ask_of(own) } else { BackPressureSignal::Nothing };
                 let further = Some(option.allowance).filter(|&allowance| allowance > 0);
                 let allowance = further.map_or(room, |further| further.min(room));
                 // Those upstream hold it under the nonce that it carries. But another interface's
                 // cancellation does not end this: passed on, it would open the loop for as long as
                 // it repeats.
-                let theirs = nonce.filter(|_| option.ask == Ask::Nothing);
+                let theirs = nonce.filter(|_| option.ask == BackPressureSignal::Nothing);
                 if theirs.is_none() {
                     self.note_asked(now, flow);
                 }
@@ -377,11 +383,13 @@ impl<T> Interface<T> {
             }
             // The interface that asks here needs no help from those upstream: its request ends at
             // this interface.
-            (State::Disable, Ask::Nothing, nonce) => {
+            (State::Disable, BackPressureSignal::Nothing, nonce) => {
                 let first = self.asked.remove(&flow).is_some();
                 if first || nonce.is_none() || nonce == self.nonce {
-                    let (ask, allowance) =
-                        (Ask::Cancel, self.room_for(self.cache.flow_bytes(flow)).max(1));
+                    let (ask, allowance) = (
+                        BackPressureSignal::Cancel,
+                        self.room_for(self.cache.flow_bytes(flow)).max(1),
+                    );
                     BackPressure { ask, allowance, nonce: self.nonce, ..option }
                 } else {
                     option
@@ -421,16 +429,22 @@ impl<T> Interface<T> {
     }
     /// What a flow is asked that has no room: above S_high those that have more than their share
     /// wait, until it is reached.
-    fn ask_of(&self, own: u64) -> Ask {
+    fn ask_of(&self, own: u64) -> BackPressureSignal {
         let high = self.limits.high_bytes;
         let over = self.cache.bytes() > high && own > self.share_of(own, high);
-        if over { Ask::Pause } else { Ask::SlowDown }
+        if over { BackPressureSignal::Pause } else { BackPressureSignal::SlowDown }
     }
     /// `nonce` downstream asks for a flow, with an ACK of this `worth`.
     ///
     /// Whose ACK is the first that is seen has one packet, or its allowance; else what counts is
     /// what the ACK tells of.
-    fn hold(&mut self, now: Time, nonce: Nonce, (flow, arrived): (FlowKey, Arrived), worth: Worth) {
+    fn hold(
+        &mut self,
+        now: Time,
+        nonce: Nonce,
+        (flow, arrived): (FlowKey, Arrived),
+        worth: CreditValue,
+    ) {
         let heard = self.credits.hear(now, nonce, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
@@ -440,12 +454,12 @@ impl<T> Interface<T> {
         }
         let old = heard.news == Some(0);
         let mut halves = match worth {
-            Worth::Nothing => 0,
-            Worth::Same => heard.news.unwrap_or(2 * PACKET_BYTES),
-            Worth::Ramp(allowance) if heard.moved && !old => {
+            CreditValue::Nothing => 0,
+            CreditValue::Same => heard.news.unwrap_or(2 * PACKET_BYTES),
+            CreditValue::Ramp(allowance) if heard.moved && !old => {
                 2 * self.packet_bytes() * u64::from(allowance)
             }
-            Worth::Ramp(_) => 2 * heard.news.unwrap_or(2 * PACKET_BYTES),
+            CreditValue::Ramp(_) => 2 * heard.news.unwrap_or(2 * PACKET_BYTES),
         };
         // What has arrived had left under the nonce before. Those that wait under that one may have
         // nothing downstream, and get no ACK that could bring them under this one.
@@ -520,7 +534,7 @@ impl<T> Interface<T> {
         }
         if self.asked.len() >= self.crowd {
             self.asked.retain(|_, last| *last + ENDED_AFTER > now);
-            self.crowd = (2 * self.asked.len()).max(SMALL_CROWD);
+            self.crowd = (2 * self.asked.len()).max(PURGE_THRESHOLD);
         }
         if self.asked.len() < MAX_ASKED {
             self.asked.insert(flow, now);
@@ -554,7 +568,7 @@ impl<T> Interface<T> {
                 self.nonce = Some(draw(rng, self.nonce));
             }
             State::Disable => {
-                let longest = (self.longest_gap * 4).min(LONGEST_CANCEL);
+                let longest = (self.longest_gap * 4).min(MAX_CANCEL);
                 self.cancel_until = now + self.cancel_for.max(longest);
             }
             State::Push => (self.nonce, self.longest_bytes) = (None, 0),

@@ -9,7 +9,7 @@ use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rng, Stream, Time};
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 
 const LIMITS: CacheLimits =
     CacheLimits { low_bytes: 4_500, high_bytes: 9_000, total_bytes: 15_000 };
@@ -29,7 +29,7 @@ fn flow(n: u32) -> FlowKey {
 fn ms(ms: u64) -> Time {
     Time::from_millis(ms)
 }
-fn asks(ask: Ask, nonce: u32) -> BackPressure {
+fn asks(ask: BackPressureSignal, nonce: u32) -> BackPressure {
     BackPressure { ask, routers: 1, nonce: Nonce::new(nonce), ..BackPressure::default() }
 }
 
@@ -118,9 +118,9 @@ fn a_notice_says_what_an_ack_would_and_the_stricter_of_two_stands() {
     assert_eq!(tell(&mut b, 0, 1, none), none, "S&D asks nothing");
     b.put(ms(0), 2, 0);
     let told = tell(&mut b, 1, 1, none);
-    assert_eq!((told.ask, told.allowance, told.routers), (Ask::Pause, 0, 2));
+    assert_eq!((told.ask, told.allowance, told.routers), (BackPressureSignal::Pause, 0, 2));
     let nonce = told.nonce.expect("an alias");
-    let slow = theirs(Ask::SlowDown, 0);
+    let slow = theirs(BackPressureSignal::SlowDown, 0);
     assert_eq!(
         tell(&mut b, 1, 1, slow),
         BackPressure { routers: 1, ..told },
@@ -129,16 +129,30 @@ fn a_notice_says_what_an_ack_would_and_the_stricter_of_two_stands() {
     b.pull(ms(2)).unwrap();
     // Flow 3 has nothing here, and S is S_high: there is room for one packet.
     let allowed = tell(&mut b, 1, 3, none);
-    assert_eq!((allowed.ask, allowed.allowance, allowed.nonce), (Ask::Nothing, 1, Some(nonce)));
+    assert_eq!(
+        (allowed.ask, allowed.allowance, allowed.nonce),
+        (BackPressureSignal::Nothing, 1, Some(nonce))
+    );
     assert_eq!(tell(&mut b, 1, 3, slow), slow, "stricter than an allowance");
-    assert_eq!(tell(&mut b, 1, 3, theirs(Ask::Cancel, 9)), BackPressure { routers: 1, ..allowed });
-    let more = tell(&mut b, 1, 3, theirs(Ask::Nothing, 9));
-    assert_eq!((more.allowance, more.ask), (1, Ask::Nothing), "the smaller allowance");
+    assert_eq!(
+        tell(&mut b, 1, 3, theirs(BackPressureSignal::Cancel, 9)),
+        BackPressure { routers: 1, ..allowed }
+    );
+    let more = tell(&mut b, 1, 3, theirs(BackPressureSignal::Nothing, 9));
+    assert_eq!(
+        (more.allowance, more.ask),
+        (1, BackPressureSignal::Nothing),
+        "the smaller allowance"
+    );
     (0..4).for_each(|_| assert!(b.pull(ms(3)).is_some()));
     assert_eq!(b.state(), State::Disable);
     assert_eq!(tell(&mut b, 4, 1, slow), slow, "who asks is not taken back by who asks no more");
     let over = tell(&mut b, 4, 2, told);
-    assert_eq!((over.ask, over.nonce), (Ask::Cancel, Some(nonce)), "its own word is written anew");
+    assert_eq!(
+        (over.ask, over.nonce),
+        (BackPressureSignal::Cancel, Some(nonce)),
+        "its own word is written anew"
+    );
     assert!(over.allowance >= 1);
     // What came last goes first: here the packets of flow 1 wait, each with its own notice.
     let mut b = Bench::new();
@@ -156,21 +170,25 @@ fn back_pressure_tells_every_flow_and_takes_it_back_from_every_flow() {
     (0..6).for_each(|_| drop(b.put(ms(0), 1, 0)));
     b.put(ms(0), 2, 0);
     let told = b.ack(ms(1), 1, BackPressure::default());
-    assert_eq!((told.ask, told.routers), (Ask::Pause, 1), "6 packets, of which its share is 3");
+    assert_eq!(
+        (told.ask, told.routers),
+        (BackPressureSignal::Pause, 1),
+        "6 packets, of which its share is 3"
+    );
     let nonce = told.nonce.expect("an alias");
     assert_eq!(b.ack(ms(2), 2, BackPressure::default()).nonce, Some(nonce), "one per episode");
     (0..5).for_each(|_| assert!(b.pull(ms(3)).is_some()));
     assert_eq!(b.state(), State::Disable);
     let cancelled = b.ack(ms(4), 2, BackPressure::default());
-    assert_eq!((cancelled.ask, cancelled.nonce), (Ask::Cancel, Some(nonce)));
+    assert_eq!((cancelled.ask, cancelled.nonce), (BackPressureSignal::Cancel, Some(nonce)));
     b.put(ms(4), 1, 0);
     assert_eq!(b.state(), State::Disable, "flow 1 has not been told");
-    assert_eq!(b.ack(ms(5), 1, BackPressure::default()).ask, Ask::Cancel);
+    assert_eq!(b.ack(ms(5), 1, BackPressure::default()).ask, BackPressureSignal::Cancel);
     b.put(ms(5), 1, 0);
     assert_eq!(b.state(), State::StoreDetour, "all have been told");
     (0..4).for_each(|_| drop(b.put(ms(6), 1, 0)));
     let again = b.ack(ms(7), 1, BackPressure::default());
-    assert_eq!(again.ask, Ask::Pause);
+    assert_eq!(again.ask, BackPressureSignal::Pause);
     assert_ne!(again.nonce, Some(nonce), "drawn anew: a late cancel means nothing now");
 }
 
@@ -190,10 +208,13 @@ fn a_flow_that_sends_no_more_acks_holds_up_the_end_of_back_pressure_for_200_ms_o
 #[test]
 fn a_held_flow_sends_one_packet_for_each_ack_and_others_pass() {
     let mut b = Bench::new();
-    let first = b.ack(ms(0), 1, asks(Ask::SlowDown, 77));
+    let first = b.ack(ms(0), 1, asks(BackPressureSignal::SlowDown, 77));
     // This interface is not congested: nobody further up need slow down, but all must echo the
     // nonce.
-    assert_eq!((first.ask, first.nonce, first.routers), (Ask::Nothing, Nonce::new(77), 2));
+    assert_eq!(
+        (first.ask, first.nonce, first.routers),
+        (BackPressureSignal::Nothing, Nonce::new(77), 2)
+    );
     assert!(!b.interface.passes(flow(1), Nonce::new(77)), "held by its echo");
     assert!(!b.interface.passes(flow(1), None), "held though it left before its sender knew");
     assert!(b.interface.passes(flow(2), None), "another flow is not");
@@ -201,30 +222,34 @@ fn a_held_flow_sends_one_packet_for_each_ack_and_others_pass() {
     assert_eq!(b.pull(ms(1)), Some((flow(1), 1)), "the first ACK was worth a packet");
     assert_eq!(b.pull(ms(1)), None);
     assert!(b.interface.passes(flow(2), None), "held packets keep nobody back");
-    b.ack(ms(2), 1, asks(Ask::SlowDown, 77));
+    b.ack(ms(2), 1, asks(BackPressureSignal::SlowDown, 77));
     assert!(!b.interface.passes(flow(2), None), "but one that may leave now has its turn first");
     assert_eq!((b.pull(ms(2)), b.pull(ms(2))), (Some((flow(1), 2)), None));
-    let cancel = b.ack(ms(3), 1, asks(Ask::Cancel, 77));
-    assert_eq!((cancel.ask, cancel.nonce), (Ask::Cancel, Nonce::new(77)), "goes on to the sender");
+    let cancel = b.ack(ms(3), 1, asks(BackPressureSignal::Cancel, 77));
+    assert_eq!(
+        (cancel.ask, cancel.nonce),
+        (BackPressureSignal::Cancel, Nonce::new(77)),
+        "goes on to the sender"
+    );
     assert_eq!((b.pull(ms(3)), b.state()), (Some((flow(1), 3)), State::Push));
 }
 
 #[test]
 fn credits_go_to_those_that_wait_under_the_same_nonce_in_turn_whoever_earned_them() {
     let mut b = Bench::new();
-    b.ack(ms(0), 3, asks(Ask::SlowDown, 5));
+    b.ack(ms(0), 3, asks(BackPressureSignal::SlowDown, 5));
     for n in [1, 1, 1, 2, 2, 2] {
         b.put(ms(0), n, 5);
     }
     // One packet for the ACK that came when nothing waited yet: it belongs to the first that came.
     // Then one for each in turn.
     assert_eq!(b.pull(ms(0)).expect("a credit").0, flow(1));
-    b.ack(ms(0), 3, asks(Ask::SlowDown, 5));
+    b.ack(ms(0), 3, asks(BackPressureSignal::SlowDown, 5));
     let mut order = Vec::new();
     for at in 1..5 {
         order.push(b.pull(ms(at)).expect("a credit").0);
         assert_eq!(b.pull(ms(at)), None, "one each");
-        b.ack(ms(at), 3, asks(Ask::SlowDown, 5));
+        b.ack(ms(at), 3, asks(BackPressureSignal::SlowDown, 5));
     }
     assert_eq!(order, [flow(1), flow(2), flow(1), flow(2)]);
 }
@@ -232,7 +257,7 @@ fn credits_go_to_those_that_wait_under_the_same_nonce_in_turn_whoever_earned_the
 #[test]
 fn without_acks_one_packet_is_let_go_each_200_ms_and_the_nonce_is_forgotten_after_1_s() {
     let mut b = Bench::new();
-    b.ack(ms(0), 1, asks(Ask::SlowDown, 5));
+    b.ack(ms(0), 1, asks(BackPressureSignal::SlowDown, 5));
     (0..9).for_each(|_| drop(b.put(ms(0), 1, 5)));
     let mut left = Vec::new();
     loop {
@@ -253,12 +278,12 @@ fn without_acks_one_packet_is_let_go_each_200_ms_and_the_nonce_is_forgotten_afte
 #[test]
 fn what_a_router_between_has_cleared_releases_those_further_up() {
     let mut b = Bench::new();
-    b.ack(ms(0), 1, asks(Ask::SlowDown, 5));
+    b.ack(ms(0), 1, asks(BackPressureSignal::SlowDown, 5));
     b.put(ms(0), 1, 5);
     b.put(ms(0), 1, 5);
     b.pull(ms(0)).unwrap();
     assert_eq!(b.pull(ms(0)), None);
-    b.ack(ms(1), 1, asks(Ask::Nothing, 5));
+    b.ack(ms(1), 1, asks(BackPressureSignal::Nothing, 5));
     assert!(b.pull(ms(1)).is_some());
 }
 
@@ -269,24 +294,24 @@ fn two_congested_interfaces_in_series_share_one_option() {
     b.pull(ms(0)).unwrap();
     // Congested itself: the nonce from downstream goes on as a slow-down, for those upstream hold
     // under it.
-    let on = b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
-    assert_eq!((on.ask, on.nonce), (Ask::SlowDown, Nonce::new(5)));
-    let on = b.ack(ms(2), 1, asks(Ask::Nothing, 5));
-    assert_eq!((on.ask, on.nonce), (Ask::SlowDown, Nonce::new(5)));
+    let on = b.ack(ms(1), 1, asks(BackPressureSignal::SlowDown, 5));
+    assert_eq!((on.ask, on.nonce), (BackPressureSignal::SlowDown, Nonce::new(5)));
+    let on = b.ack(ms(2), 1, asks(BackPressureSignal::Nothing, 5));
+    assert_eq!((on.ask, on.nonce), (BackPressureSignal::SlowDown, Nonce::new(5)));
     let own = b.ack(ms(3), 1, BackPressure::default());
-    assert_eq!(own.ask, Ask::SlowDown);
+    assert_eq!(own.ask, BackPressureSignal::SlowDown);
     assert!(own.nonce.is_some() && own.nonce != Nonce::new(5), "under its own name now");
     // The end of theirs is not the end of its own.
-    let on = b.ack(ms(3), 1, asks(Ask::Cancel, 5));
-    assert_eq!((on.ask, on.nonce), (Ask::SlowDown, own.nonce));
+    let on = b.ack(ms(3), 1, asks(BackPressureSignal::Cancel, 5));
+    assert_eq!((on.ask, on.nonce), (BackPressureSignal::SlowDown, own.nonce));
     // What another asks ends here. The flow has to be told once that this interface asks no more;
     // then its name goes on.
     (0..4).for_each(|_| assert!(b.pull(ms(4)).is_some()));
     assert_eq!(b.state(), State::Disable);
-    let on = b.ack(ms(5), 1, asks(Ask::SlowDown, 6));
-    assert_eq!((on.ask, on.nonce), (Ask::Cancel, own.nonce));
-    let on = b.ack(ms(5), 1, asks(Ask::SlowDown, 6));
-    assert_eq!((on.ask, on.nonce), (Ask::Nothing, Nonce::new(6)));
+    let on = b.ack(ms(5), 1, asks(BackPressureSignal::SlowDown, 6));
+    assert_eq!((on.ask, on.nonce), (BackPressureSignal::Cancel, own.nonce));
+    let on = b.ack(ms(5), 1, asks(BackPressureSignal::SlowDown, 6));
+    assert_eq!((on.ask, on.nonce), (BackPressureSignal::Nothing, Nonce::new(6)));
 }
 
 #[test]
@@ -318,7 +343,7 @@ fn flows_leave_in_turn_whatever_their_backlog() {
 #[test]
 fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_long() {
     let mut b = Bench::new();
-    b.ack(ms(0), 4, asks(Ask::SlowDown, 5));
+    b.ack(ms(0), 4, asks(BackPressureSignal::SlowDown, 5));
     let classes = [(1, Class::Tagged), (2, Class::Plain), (3, Class::Pooled), (4, Class::Pooled)];
     for (n, class) in classes {
         let key = FlowKey::new((n, 1), (9, 2), class);
@@ -344,7 +369,7 @@ fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_lon
 fn a_flow_whose_ack_asks_nothing_is_free_whatever_its_cached_packets_echo() {
     let mut b = Bench::new();
     for n in [1, 2] {
-        b.ack(ms(0), n, asks(Ask::SlowDown, 5));
+        b.ack(ms(0), n, asks(BackPressureSignal::SlowDown, 5));
     }
     for n in [1, 1, 1, 1, 2, 2, 2, 2] {
         b.put(ms(0), n, 5);
@@ -352,8 +377,8 @@ fn a_flow_whose_ack_asks_nothing_is_free_whatever_its_cached_packets_echo() {
     // The two ACKs were worth two packets.
     assert_eq!((b.pull(ms(0)), b.pull(ms(0))), (Some((flow(1), 1)), Some((flow(2), 5))));
     assert_eq!(b.pull(ms(0)), None);
-    b.ack(ms(1), 1, asks(Ask::Nothing, 0));
-    b.ack(ms(1), 2, asks(Ask::SlowDown, 5));
+    b.ack(ms(1), 1, asks(BackPressureSignal::Nothing, 0));
+    b.ack(ms(1), 2, asks(BackPressureSignal::SlowDown, 5));
     let mut left: Vec<u32> = core::iter::from_fn(|| b.pull(ms(1))).map(|(_, what)| what).collect();
     left.sort_unstable();
     assert_eq!(left, [2, 3, 4, 6, 7], "flow 1, and of flow 2 one packet for each of the two ACKs");
@@ -365,9 +390,9 @@ fn a_flow_whose_ack_asks_nothing_is_free_whatever_its_cached_packets_echo() {
 /// word to the others.
 #[test]
 fn an_ack_of_one_flow_frees_no_other_under_the_same_nonce() {
-    for last in [Ask::Nothing, Ask::Cancel] {
+    for last in [BackPressureSignal::Nothing, BackPressureSignal::Cancel] {
         let mut b = Bench::new();
-        b.ack(ms(0), 1, asks(Ask::SlowDown, 5));
+        b.ack(ms(0), 1, asks(BackPressureSignal::SlowDown, 5));
         (0..100).for_each(|_| drop(b.put(ms(0), 1, 5)));
         let held = b.interface.cache_packets();
         assert!(b.pull(ms(0)).is_some(), "the ACK's");
@@ -385,12 +410,12 @@ fn an_ack_of_one_flow_frees_no_other_under_the_same_nonce() {
 #[test]
 fn the_ack_that_frees_a_flow_is_worth_a_packet_of_those_still_held() {
     let mut b = Bench::new();
-    (1..4).for_each(|n| _ = b.ack(ms(0), n, asks(Ask::SlowDown, 5)));
+    (1..4).for_each(|n| _ = b.ack(ms(0), n, asks(BackPressureSignal::SlowDown, 5)));
     [1, 1, 1, 2, 2, 2, 3, 3, 3].iter().for_each(|&n| _ = b.put(ms(0), n, 5));
     assert_eq!([1, 2, 3].map(|_| b.pull(ms(0)).expect("an ACK's").0), [1, 2, 3].map(flow));
     assert_eq!(b.pull(ms(0)), None);
     let mut freed = |n| {
-        b.ack(ms(1), n, asks(Ask::Cancel, 5));
+        b.ack(ms(1), n, asks(BackPressureSignal::Cancel, 5));
         let left = core::iter::from_fn(|| b.pull(ms(1))).map(|(flow, _)| flow.src().0);
         left.partition::<Vec<u32>, _>(|&other| other == n)
     };
@@ -414,7 +439,7 @@ fn a_flow_below_its_share_is_told_how_much_room_there_is_and_is_not_asked() {
     assert_eq!(b.state(), State::BackPressure);
     // There is room for 19 more. Of two flows each may have half of that.
     let new = b.ack(ms(1), 2, BackPressure::default());
-    assert_eq!((new.ask, new.allowance), (Ask::Nothing, 9));
+    assert_eq!((new.ask, new.allowance), (BackPressureSignal::Nothing, 9));
     assert!(new.nonce.is_some(), "those upstream hold it, and let as many go");
     (0..4).for_each(|_| drop(b.put(ms(1), 2, 0)));
     (0..10).for_each(|_| _ = b.pull(ms(1)));
@@ -426,7 +451,7 @@ fn a_flow_below_its_share_is_told_how_much_room_there_is_and_is_not_asked() {
     assert_eq!(b.ack(ms(2), 2, less).allowance, 2, "someone downstream has less");
     (0..5).for_each(|_| drop(b.put(ms(2), 2, 0)));
     let told = b.ack(ms(3), 2, BackPressure::default());
-    assert_eq!((told.ask, told.allowance), (Ask::SlowDown, 0), "it has its share");
+    assert_eq!((told.ask, told.allowance), (BackPressureSignal::SlowDown, 0), "it has its share");
     assert!(told.nonce.is_some());
 }
 
@@ -441,14 +466,14 @@ fn who_has_nothing_in_a_small_cache_is_allowed_a_packet() {
         (told.ask, told.allowance)
     };
     // A quarter of the room above S_high is one packet.
-    assert_eq!(told(&mut b, 2), (Ask::SlowDown, 0), "seven packets");
+    assert_eq!(told(&mut b, 2), (BackPressureSignal::SlowDown, 0), "seven packets");
     b.pull(ms(1));
-    assert_eq!(told(&mut b, 2), (Ask::Nothing, 1), "six");
+    assert_eq!(told(&mut b, 2), (BackPressureSignal::Nothing, 1), "six");
     drop(b.put(ms(1), 2, 0));
     assert_eq!(b.pull(ms(1)).expect("it is new").0, flow(2));
     (0..2).for_each(|_| drop(b.put(ms(1), 2, 0)));
     assert_eq!(b.pull(ms(1)).expect("it has had its turn").0, flow(1));
-    assert_eq!(told(&mut b, 2), (Ask::SlowDown, 0), "it has two");
+    assert_eq!(told(&mut b, 2), (BackPressureSignal::SlowDown, 0), "it has two");
 }
 
 /// The sender counts the packets of an allowance in the longest that it sends.
@@ -476,16 +501,16 @@ fn allowances_count_in_the_longest_packets_that_came() {
 #[test]
 fn what_arrives_of_who_comes_under_another_nonce_goes_to_those_that_wait_under_the_last() {
     let mut b = Bench::new();
-    (1..4).for_each(|n| _ = b.ack(ms(0), n, asks(Ask::SlowDown, 5)));
+    (1..4).for_each(|n| _ = b.ack(ms(0), n, asks(BackPressureSignal::SlowDown, 5)));
     [1, 1, 2, 2, 3, 3].iter().for_each(|&n| _ = b.put(ms(0), n, 5));
     assert_eq!([1, 2, 3].map(|_| b.pull(ms(0)).expect("an ACK's").0), [1, 2, 3].map(flow));
     assert_eq!(b.pull(ms(0)), None, "one packet of each waits");
-    b.ack(ms(1), 1, asks(Ask::SlowDown, 6));
+    b.ack(ms(1), 1, asks(BackPressureSignal::SlowDown, 6));
     let next = b.pull(ms(1)).expect("one of those under 5").0.src().0;
     assert_ne!(next, 1);
-    b.ack(ms(2), next, asks(Ask::SlowDown, 6));
+    b.ack(ms(2), next, asks(BackPressureSignal::SlowDown, 6));
     assert_eq!(b.pull(ms(2)).expect("the last under 5").0, flow(5 - next));
-    b.ack(ms(3), 5 - next, asks(Ask::SlowDown, 6));
+    b.ack(ms(3), 5 - next, asks(BackPressureSignal::SlowDown, 6));
     assert_eq!(b.pull(ms(3)).expect("under 6").0, flow(1));
     assert_eq!(b.pull(ms(3)), None);
 }
@@ -497,31 +522,43 @@ fn what_is_above_s_high_drains_at_the_cost_of_flows_above_their_share() {
     (0..50).for_each(|_| drop(b.put(ms(0), 1, 0)));
     (0..30).for_each(|_| drop(b.put(ms(0), 2, 0)));
     let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
-    assert_eq!((told(1), told(2)), (Ask::Nothing, Ask::Nothing), "80 packets are not above S_high");
+    assert_eq!(
+        (told(1), told(2)),
+        (BackPressureSignal::Nothing, BackPressureSignal::Nothing),
+        "80 packets are not above S_high"
+    );
     (0..2).for_each(|_| drop(b.put(ms(1), 1, 0)));
     let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
-    assert_eq!((told(1), told(2)), (Ask::Pause, Ask::SlowDown), "52 and 30 packets of 40 each");
+    assert_eq!(
+        (told(1), told(2)),
+        (BackPressureSignal::Pause, BackPressureSignal::SlowDown),
+        "52 and 30 packets of 40 each"
+    );
     (0..2).for_each(|_| _ = b.pull(ms(1)));
     let mut told = |n| b.ack(ms(1), n, BackPressure::default()).ask;
-    assert_eq!((told(1), told(2)), (Ask::SlowDown, Ask::SlowDown), "80 packets again");
+    assert_eq!(
+        (told(1), told(2)),
+        (BackPressureSignal::SlowDown, BackPressureSignal::SlowDown),
+        "80 packets again"
+    );
 }
 
 #[test]
 fn a_pause_is_worth_no_packet_of_those_held_and_an_allowance_is_worth_two() {
     let mut b = Bench::with(ROOMY);
     let pulled = |b: &mut Bench| core::iter::from_fn(|| b.pull(ms(9))).count();
-    let on = b.ack(ms(0), 1, asks(Ask::Pause, 5));
-    assert_eq!((on.ask, on.nonce), (Ask::Nothing, Nonce::new(5)), "it ends here");
+    let on = b.ack(ms(0), 1, asks(BackPressureSignal::Pause, 5));
+    assert_eq!((on.ask, on.nonce), (BackPressureSignal::Nothing, Nonce::new(5)), "it ends here");
     (0..9).for_each(|_| drop(b.put(ms(0), 1, 5)));
     assert_eq!(pulled(&mut b), 0);
-    b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
+    b.ack(ms(1), 1, asks(BackPressureSignal::SlowDown, 5));
     assert_eq!(pulled(&mut b), 1);
-    let room = BackPressure { allowance: 4, ..asks(Ask::Nothing, 5) };
+    let room = BackPressure { allowance: 4, ..asks(BackPressureSignal::Nothing, 5) };
     let on = b.ack(ms(2), 1, room);
     assert_eq!(on, BackPressure { allowance: 0, routers: 2, ..room }, "it ends here as well");
     assert_eq!(pulled(&mut b), 2);
     (0..9).for_each(|_| drop(b.put(ms(2), 2, 0)));
-    b.ack(ms(3), 1, asks(Ask::Nothing, 0));
+    b.ack(ms(3), 1, asks(BackPressureSignal::Nothing, 0));
     assert_eq!(pulled(&mut b), 6 + 9, "nobody asks: free");
     (0..9).for_each(|_| drop(b.put(ms(4), 2, 5)));
     b.ack(ms(4), 2, room);
@@ -541,13 +578,18 @@ fn an_ack_that_asks_nothing_where_nobody_waits_is_told_without_a_look_at_its_flo
         assert_eq!(idle, Some(came(0, after)));
         assert_eq!(idle, Some(b.ack(ms(1), 1, came(allowance, routers))));
     }
-    for ask in [Ask::Nothing, Ask::SlowDown, Ask::Cancel, Ask::Pause] {
+    for ask in [
+        BackPressureSignal::Nothing,
+        BackPressureSignal::SlowDown,
+        BackPressureSignal::Cancel,
+        BackPressureSignal::Pause,
+    ] {
         assert_eq!(b.interface.on_idle_ack(asks(ask, 5)), None, "{ask:?} under a nonce");
     }
     b.put(ms(2), 1, 0);
     assert_eq!(b.interface.on_idle_ack(came(0, 0)), None, "something waits");
     let mut b = Bench::new();
-    b.ack(ms(1), 1, asks(Ask::SlowDown, 5));
+    b.ack(ms(1), 1, asks(BackPressureSignal::SlowDown, 5));
     assert_eq!(b.interface.on_idle_ack(came(0, 0)), None, "somebody is held");
 }
 
@@ -556,7 +598,7 @@ fn an_ack_that_asks_nothing_where_nobody_waits_is_told_without_a_look_at_its_flo
 #[test]
 fn duplicate_and_split_acks_are_no_credits() {
     let mut b = Bench::with(ROOMY);
-    let slow = asks(Ask::SlowDown, 5);
+    let slow = asks(BackPressureSignal::SlowDown, 5);
     let ack = |b: &mut Bench, before: u32, highest: u32| {
         b.interface.on_ack(ms(1), flow(1), Arrived { before, highest }, slow);
     };
@@ -666,8 +708,8 @@ fn what_is_known_of_flows_that_have_ended_is_forgotten() {
     for n in 0..200_000 {
         let at = ms(u64::from(n) * 10);
         b.interface.on_timeout(at, &mut b.rng);
-        let told = b.ack(at, 1_000 + n, asks(Ask::SlowDown, 5));
-        assert_eq!(told.ask, Ask::Nothing);
+        let told = b.ack(at, 1_000 + n, asks(BackPressureSignal::SlowDown, 5));
+        assert_eq!(told.ask, BackPressureSignal::Nothing);
         b.ack(at, 1_000_000 + n, BackPressure::default());
     }
     assert_eq!((b.state(), b.interface.nonces()), (State::BackPressure, 1));

@@ -12,7 +12,7 @@ use super::settings::{CacheLimits, Settings};
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Stream, Time};
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 
 const PLAIN_ROOM: u64 = 20_000;
 
@@ -235,13 +235,13 @@ impl Model {
         (flow, arrived): (FlowKey, u32),
         came: BackPressure,
         others_wait: bool,
-    ) -> (Ask, Option<Option<Nonce>>, u8) {
+    ) -> (BackPressureSignal, Option<Option<Nonce>>, u8) {
         let (mut ask, mut allowed) = (came.ask, came.allowance);
         let new = came.nonce.is_none() || self.under.get(&flow) != Some(&came.nonce);
         let holds = match came.ask {
-            Ask::SlowDown | Ask::Pause => true,
-            Ask::Nothing => allowed > 0,
-            Ask::Cancel => false,
+            BackPressureSignal::SlowDown | BackPressureSignal::Pause => true,
+            BackPressureSignal::Nothing => allowed > 0,
+            BackPressureSignal::Cancel => false,
         };
         match came.nonce.filter(|_| holds) {
             Some(nonce) => {
@@ -249,11 +249,11 @@ impl Model {
                 let news = self.news(flow, arrived);
                 let before = self.under.insert(flow, Some(nonce)).flatten();
                 let mut halves = match came.ask {
-                    Ask::SlowDown => 2 * news.unwrap_or(1_500),
-                    Ask::Nothing if new && news != Some(0) => {
+                    BackPressureSignal::SlowDown => 2 * news.unwrap_or(1_500),
+                    BackPressureSignal::Nothing if new && news != Some(0) => {
                         2 * self.packet() * u64::from(allowed)
                     }
-                    Ask::Nothing => 4 * news.unwrap_or(1_500),
+                    BackPressureSignal::Nothing => 4 * news.unwrap_or(1_500),
                     _ => 0,
                 };
                 if let Some(before) = before.filter(|&b| b != nonce && others_wait) {
@@ -262,21 +262,23 @@ impl Model {
                     self.pay(now, before, back);
                 }
                 self.pay(now, nonce, halves);
-                ask = Ask::Nothing;
+                ask = BackPressureSignal::Nothing;
             }
             None => self.let_be(now, flow, arrived),
         }
-        if self.state == State::BackPressure && matches!(ask, Ask::Nothing | Ask::Cancel) {
+        if self.state == State::BackPressure
+            && matches!(ask, BackPressureSignal::Nothing | BackPressureSignal::Cancel)
+        {
             let room = self.room_for(flow);
             allowed = if allowed > 0 { allowed.min(room) } else { room };
             let (share, own) = self.share_of(flow, self.limits.high_bytes);
             let over = self.bytes() > self.limits.high_bytes && own > share;
             let asked = match (room, over) {
-                (0, true) => Ask::Pause,
-                (0, false) => Ask::SlowDown,
-                _ => Ask::Nothing,
+                (0, true) => BackPressureSignal::Pause,
+                (0, false) => BackPressureSignal::SlowDown,
+                _ => BackPressureSignal::Nothing,
             };
-            if ask == Ask::Nothing && came.nonce.is_some() {
+            if ask == BackPressureSignal::Nothing && came.nonce.is_some() {
                 return (asked, Some(came.nonce), allowed);
             }
             if let Some(last) = self.asked.insert(flow, now) {
@@ -284,10 +286,10 @@ impl Model {
             }
             return (asked, None, allowed);
         }
-        if self.state == State::Disable && ask == Ask::Nothing {
+        if self.state == State::Disable && ask == BackPressureSignal::Nothing {
             let owed = self.asked.remove(&flow).is_some();
             if owed || came.nonce.is_none() || came.nonce == self.alias {
-                return (Ask::Cancel, None, self.room_for(flow).max(1));
+                return (BackPressureSignal::Cancel, None, self.room_for(flow).max(1));
             }
         }
         (ask, Some(came.nonce), if self.state == State::BackPressure { allowed } else { 0 })
@@ -395,9 +397,14 @@ impl Bench {
         self.model.put(self.now, packet, &gone);
     }
     fn ack(&mut self) {
-        let ask =
-            [Ask::Nothing, Ask::Nothing, Ask::SlowDown, Ask::SlowDown, Ask::Cancel, Ask::Pause]
-                [self.rng.below(6) as usize];
+        let ask = [
+            BackPressureSignal::Nothing,
+            BackPressureSignal::Nothing,
+            BackPressureSignal::SlowDown,
+            BackPressureSignal::SlowDown,
+            BackPressureSignal::Cancel,
+            BackPressureSignal::Pause,
+        ][self.rng.below(6) as usize];
         let nonce = self.nonce();
         let routers = self.rng.below(256) as u8;
         let allowance = [0, 0, 1, 63][self.rng.below(4) as usize];
@@ -559,7 +566,12 @@ fn flows_under_one_nonce_have_as_many_credits_each() {
     let mut machine = Interface::<u32>::new(limits, 1500, &Settings::default());
     let mut rng = Rng::new(1, Stream::Test, 2);
     let nonce = Nonce::new(5);
-    let slow = BackPressure { ask: Ask::SlowDown, routers: 1, nonce, ..BackPressure::default() };
+    let slow = BackPressure {
+        ask: BackPressureSignal::SlowDown,
+        routers: 1,
+        nonce,
+        ..BackPressure::default()
+    };
     let mut before = 0;
     let mut ack = |machine: &mut Interface<u32>, n| {
         before += 1_500;

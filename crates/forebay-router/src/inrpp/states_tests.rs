@@ -11,7 +11,7 @@ use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
 use forebay_base::{Rng, Stream, Time};
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 
 /// Bytes of a packet of the small machine. Its S_high is two of them: a quarter of that is room for
 /// two packets of 1500 bytes of one flow, for one of each of two.
@@ -43,13 +43,13 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
             });
         }
         for (ask, nonce, allowance) in [
-            (Ask::Nothing, 0, 0),
-            (Ask::Nothing, 5, 1),
-            (Ask::SlowDown, 5, 0),
-            (Ask::Pause, 5, 0),
-            (Ask::Nothing, 5, 0),
-            (Ask::Cancel, 5, 0),
-            (Ask::SlowDown, 6, 0),
+            (BackPressureSignal::Nothing, 0, 0),
+            (BackPressureSignal::Nothing, 5, 1),
+            (BackPressureSignal::SlowDown, 5, 0),
+            (BackPressureSignal::Pause, 5, 0),
+            (BackPressureSignal::Nothing, 5, 0),
+            (BackPressureSignal::Cancel, 5, 0),
+            (BackPressureSignal::SlowDown, 6, 0),
         ] {
             let came = BackPressure { ask, allowance, routers: 0, nonce: Nonce::new(nonce) };
             add(&|m, owed| {
@@ -59,11 +59,16 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
                 let arrived = Arrived { before, highest: before };
                 let wrote = m.on_ack(Time::ZERO, flow, arrived, came);
                 let own = wrote.nonce.is_some_and(|nonce| nonce.get() > 6);
-                if matches!(wrote.ask, Ask::SlowDown | Ask::Pause) && own {
+                if matches!(wrote.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause)
+                    && own
+                {
                     assert_eq!(state, State::BackPressure);
                     owed.insert(flow);
-                } else if state == State::Disable && ask != Ask::Cancel && owed.remove(&flow) {
-                    assert!(wrote.ask == Ask::Cancel && own, "{wrote:?}");
+                } else if state == State::Disable
+                    && ask != BackPressureSignal::Cancel
+                    && owed.remove(&flow)
+                {
+                    assert!(wrote.ask == BackPressureSignal::Cancel && own, "{wrote:?}");
                 }
             });
         }

@@ -15,33 +15,33 @@ use forebay_transport::Role;
 /// Length of the bins of metrics.
 const BIN: Span = Span::from_secs(1);
 /// Most bins, and most bins times flows, that a run counts: beyond them there are no such metrics.
-const MOST_BINS: usize = 20_000;
-const MOST_COUNTS: usize = 1 << 20;
+const MAX_BINS: usize = 20_000;
+const MAX_COUNTS: usize = 1 << 20;
 /// Times are sums of nanoseconds: what is meant to be equal differs by rounding alone.
 const SLACK_S: f64 = 1e-7;
 
 /// From when to when a flow is alive, in seconds; without end if it is at the end of the run.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Life {
+pub struct AppSchedule {
     /// When its SYN was sent.
     pub from_s: f64,
     /// When it completed, or its sender ended.
     pub until_s: f64,
 }
 
-impl Life {
+impl AppSchedule {
     /// Of a flow that never begins.
-    pub const NONE: Life = Life { from_s: f64::INFINITY, until_s: f64::INFINITY };
+    pub const NONE: AppSchedule = AppSchedule { from_s: f64::INFINITY, until_s: f64::INFINITY };
 
     /// Of a flow so far.
-    pub fn of(simulation: &Simulation, flow: FlowId) -> Life {
+    pub fn of(simulation: &Simulation, flow: FlowId) -> AppSchedule {
         let progress = |role| simulation.connection(flow, role).map(|end| end.progress());
-        let Some(client) = progress(Role::Client) else { return Life::NONE };
+        let Some(client) = progress(Role::Client) else { return AppSchedule::NONE };
         let server = progress(Role::Server).filter(|server| server.stream_complete);
         let completed = server.and_then(|server| server.last_byte_at.or(server.established_at));
         let ended = client.ended.map(|(_, at)| at);
         let seconds = |at: Option<Time>| at.map_or(f64::INFINITY, clock_seconds);
-        Life { from_s: seconds(client.opened_at), until_s: seconds(completed.or(ended)) }
+        AppSchedule { from_s: seconds(client.opened_at), until_s: seconds(completed.or(ended)) }
     }
 }
 
@@ -58,7 +58,7 @@ pub struct Bins {
     /// How long each is.
     pub every_s: f64,
     /// By flow.
-    pub lives: Vec<Life>,
+    pub lives: Vec<AppSchedule>,
     /// By bin and flow the bytes that arrived.
     pub bytes: Vec<Vec<u64>>,
 }
@@ -136,8 +136,8 @@ impl BinCounter {
 
     fn has_room(&self) -> bool {
         self.flows > 0
-            && self.counts.len() < MOST_BINS
-            && (self.counts.len() + 2) * self.flows <= MOST_COUNTS
+            && self.counts.len() < MAX_BINS
+            && (self.counts.len() + 2) * self.flows <= MAX_COUNTS
     }
 
     fn count(&mut self, simulation: &Simulation) {
@@ -174,7 +174,7 @@ impl BinCounter {
         Bins {
             from_s: clock_seconds(self.from),
             every_s: BIN.as_secs_f64(),
-            lives: flows.map(|flow| Life::of(simulation, flow)).collect(),
+            lives: flows.map(|flow| AppSchedule::of(simulation, flow)).collect(),
             bytes: self.counts.windows(2).map(grown).collect(),
         }
     }
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     fn bins(lives: &[(f64, f64)], bytes: &[&[u64]]) -> Bins {
-        let life = |&(from_s, until_s): &(f64, f64)| Life { from_s, until_s };
+        let life = |&(from_s, until_s): &(f64, f64)| AppSchedule { from_s, until_s };
         Bins {
             from_s: 2.0,
             every_s: 0.5,

@@ -2,14 +2,14 @@
 
 use super::seconds::milliseconds;
 use forebay_base::Histogram;
-use forebay_metrics::{FlowMetrics, MOST_FLOWS_BY_PORT};
+use forebay_metrics::{FlowMetrics, MAX_FLOWS_BY_PORT};
 use forebay_net::NetSpec;
 use forebay_sim::Simulation;
 use std::collections::BTreeMap;
 
 /// Delays are counted by transport: give each flow its own, where there are few.
 pub(crate) fn split_transports(spec: &mut NetSpec) {
-    if spec.flows.len() > MOST_FLOWS_BY_PORT {
+    if spec.flows.len() > MAX_FLOWS_BY_PORT {
         return;
     }
     for place in 1..spec.flows.len() {

@@ -38,7 +38,7 @@ impl Bounds {
 
 /// The counts at the start of the window, to be taken off those at its end; and those of the bins
 /// since.
-pub(crate) struct Mark {
+pub(crate) struct WindowBaseline {
     at: Time,
     pub bins: BinCounter,
     links: Vec<(Span, LinkStats)>,
@@ -46,14 +46,14 @@ pub(crate) struct Mark {
     delays: DelayMark,
 }
 
-impl Mark {
-    pub fn of(simulation: &Simulation, spec: &NetSpec) -> Mark {
+impl WindowBaseline {
+    pub fn of(simulation: &Simulation, spec: &NetSpec) -> WindowBaseline {
         let links = (0..spec.links.len() as u32).map(|i| {
             let link = simulation.link(LinkId(i));
             (link.busy(), link.stats())
         });
         let flows = 0..spec.flows.len() as u32;
-        Mark {
+        WindowBaseline {
             at: simulation.now(),
             bins: BinCounter::begin(simulation, spec),
             links: links.collect(),
@@ -127,7 +127,7 @@ pub(crate) struct Measured<'a> {
     start: &'a RunStart<'a>,
     simulation: &'a Simulation,
     bounds: &'a Bounds,
-    mark: &'a Mark,
+    mark: &'a WindowBaseline,
     bins: Bins,
     delays: DelayMark,
 }
@@ -137,7 +137,7 @@ impl<'a> Measured<'a> {
         start: &'a RunStart<'a>,
         simulation: &'a Simulation,
         bounds: &'a Bounds,
-        mark: &'a Mark,
+        mark: &'a WindowBaseline,
     ) -> Measured<'a> {
         let bins = mark.bins.bins(simulation);
         let delays = DelayMark::of(simulation, start.spec);

@@ -7,11 +7,11 @@ mod interfaces;
 mod metrics;
 mod seconds;
 
-pub use bins::{Bins, Life, arrived_bytes};
+pub use bins::{AppSchedule, Bins, arrived_bytes};
 pub use capacity::Capacity;
 pub use delays::DelaySamples;
 pub(crate) use delays::split_transports;
 pub(crate) use interfaces::interfaces_of;
 pub use interfaces::{InterfaceResult, has_left_push, interface};
-pub(crate) use metrics::{Bounds, Mark, Measured};
+pub(crate) use metrics::{Bounds, Measured, WindowBaseline};
 pub use seconds::clock_seconds;

@@ -8,7 +8,7 @@
 
 use crate::format::fault::{Fault, Problem, nearest, read_text};
 use crate::format::faults::note;
-use crate::format::fields::{At, Field, choices};
+use crate::format::fields::{Field, Spanned, choices};
 use crate::format::item::{Item, Value};
 use crate::format::source::{Loc, Sources};
 use crate::format::units::{Bytes, MAX_DELAY};
@@ -119,9 +119,9 @@ struct Cell<'a> {
 /// Read the file that a key names, with what becomes of columns beside `columns`.
 pub(crate) fn open(
     sources: &mut Sources,
-    path: &At<String>,
+    path: &Spanned<String>,
     columns: &[&'static str],
-    extra: Option<&At<ExtraColumns>>,
+    extra: Option<&Spanned<ExtraColumns>>,
 ) -> Result<Csv, Fault> {
     let full = sources.base.join(&path.value);
     let text = read_text(&full).map_err(|fault| Fault {

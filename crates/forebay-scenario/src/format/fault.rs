@@ -7,9 +7,9 @@ use crate::format::source::{Loc, Sources, readable};
 use std::path::Path;
 
 /// Characters of a value or a name that a message shows.
-const MOST_SHOWN: usize = 120;
+const MAX_SHOWN: usize = 120;
 /// Characters of a message made of several, and of a path.
-const MOST_SAID: usize = 4_096;
+const MAX_SAID: usize = 4_096;
 
 /// A problem at a location that only its [`Sources`] can turn into a line and a column.
 #[derive(Debug)]
@@ -78,11 +78,11 @@ impl Fault {
     }
     /// Resolve the location of a fault that stands in `again` further places.
     pub fn mistake(self, sources: &Sources, again: usize) -> Mistake {
-        let key = readable(&self.key, MOST_SHOWN);
+        let key = readable(&self.key, MAX_SHOWN);
         let place = self.loc.map(|loc| Box::new(sources.place(loc, key)));
         let mut problem = self.problem;
         problem.texts().into_iter().for_each(|(text, most)| *text = readable(text, most));
-        Mistake { problem, place, hint: self.hint.map(|hint| readable(&hint, MOST_SAID)), again }
+        Mistake { problem, place, hint: self.hint.map(|hint| readable(&hint, MAX_SAID)), again }
     }
 }
 
@@ -110,19 +110,19 @@ impl Problem {
             WrongType,
         };
         match self {
-            NotAssignment(text) | UnknownKey(text) => vec![(text, MOST_SHOWN)],
-            UnknownName { name, .. } | Duplicate { name, .. } => vec![(name, MOST_SHOWN)],
+            NotAssignment(text) | UnknownKey(text) => vec![(text, MAX_SHOWN)],
+            UnknownName { name, .. } | Duplicate { name, .. } => vec![(name, MAX_SHOWN)],
             WrongType { expected, found } | OutOfRange { found, expected } => {
-                vec![(found, MOST_SHOWN), (expected, MOST_SAID)]
+                vec![(found, MAX_SHOWN), (expected, MAX_SAID)]
             }
-            Unit { found, why, .. } => vec![(found, MOST_SHOWN), (why, MOST_SHOWN)],
+            Unit { found, why, .. } => vec![(found, MAX_SHOWN), (why, MAX_SHOWN)],
             UnknownCell { prefix: a, cell: b } | NoRoute { from: a, to: b } => {
-                vec![(a, MOST_SHOWN), (b, MOST_SHOWN)]
+                vec![(a, MAX_SHOWN), (b, MAX_SHOWN)]
             }
             Conflict(text) | Csv(text) | Trace(text) | PacketTooLarge { what: text, .. } => {
-                vec![(text, MOST_SAID)]
+                vec![(text, MAX_SAID)]
             }
-            File { path, why } => vec![(path, MOST_SAID), (why, MOST_SAID)],
+            File { path, why } => vec![(path, MAX_SAID), (why, MAX_SAID)],
             // The parser's own words, in several lines; they quote one character at most.
             Syntax(_) | MissingKey { .. } | NoFlows => Vec::new(),
         }

@@ -2,7 +2,7 @@
 //!
 //! A [`Fault`] may hold others of the same value. Those of different values come together in
 //! [`Faults`], which puts them in the
-//! order of the text. What a mistake takes with it is [`Lost`]: a name that is missing because its
+//! order of the text. What a mistake takes with it is [`Unresolved`]: a name that is missing because its
 //! declaration is wrong is no
 //! mistake of its own, and is not told.
 
@@ -13,13 +13,13 @@ use crate::format::source::{Loc, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Most mistakes that an error tells.
-const MOST_MISTAKES: usize = 20;
+const MAX_MISTAKES: usize = 20;
 
 /// Most faults that are kept; of more only their number.
-const MOST_KEPT: usize = 10_000;
+const MAX_KEPT: usize = 10_000;
 
 /// Most names that are lost one by one: each name that is not found is looked for among them.
-const MOST_NAMES: usize = 1_000;
+const MAX_NAMES: usize = 1_000;
 
 /// The faults of a scenario.
 #[derive(Debug, Default)]
@@ -49,8 +49,8 @@ impl Faults {
     /// Add one and those that it holds; follow-ups of others are left out.
     pub fn add(&mut self, mut fault: Fault) {
         let others = std::mem::take(&mut fault.others);
-        match (fault.follows, self.list.len() < MOST_KEPT) {
-            (true, _) if self.following.len() < MOST_KEPT => self.following.push(fault.key),
+        match (fault.follows, self.list.len() < MAX_KEPT) {
+            (true, _) if self.following.len() < MAX_KEPT => self.following.push(fault.key),
             (true, _) => {}
             (false, true) => self.list.push(fault),
             (false, false) => self.more += 1,
@@ -88,8 +88,8 @@ impl Faults {
                 }
             }
         }
-        let more = self.more + kept.len().saturating_sub(MOST_MISTAKES);
-        let shown = kept.into_iter().take(MOST_MISTAKES);
+        let more = self.more + kept.len().saturating_sub(MAX_MISTAKES);
+        let shown = kept.into_iter().take(MAX_MISTAKES);
         let shown = shown.map(|(fault, again)| fault.mistake(sources, again));
         ScenarioError { mistakes: shown.collect(), more }
     }
@@ -147,7 +147,7 @@ pub(crate) fn note(first: &mut Option<Fault>, next: Fault) {
 /// What is not there because of a mistake elsewhere. Names may hold "{}", which stands for a
 /// number.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Lost {
+pub(crate) struct Unresolved {
     nodes: Vec<String>,
     links: Vec<String>,
     /// Keys at the top of the document that are wrong, or have something wrong in them.
@@ -157,16 +157,16 @@ pub(crate) struct Lost {
     any_link: bool,
 }
 
-impl Lost {
+impl Unresolved {
     pub fn node(&mut self, name: impl Into<String>) {
-        if self.nodes.len() < MOST_NAMES {
+        if self.nodes.len() < MAX_NAMES {
             self.nodes.push(name.into())
         } else {
             self.any_node = true
         }
     }
     pub fn link(&mut self, name: impl Into<String>) {
-        if self.links.len() < MOST_NAMES {
+        if self.links.len() < MAX_NAMES {
             self.links.push(name.into())
         } else {
             self.any_link = true
@@ -206,7 +206,7 @@ fn stands_for(pattern: &str, name: &str) -> bool {
 
 /// Take out of the document what is wrong with it: of a list the element, of a table the key. So
 /// the rest can be read again.
-pub(crate) fn cut(document: &mut Item, faults: &Faults, known: &[&str], lost: &mut Lost) {
+pub(crate) fn cut(document: &mut Item, faults: &Faults, known: &[&str], lost: &mut Unresolved) {
     let places = faults.list.iter().map(|fault| {
         let unknown = matches!(*fault.problem, Problem::UnknownKey(_));
         (fault.key.as_str(), if unknown { fault.loc } else { None })
@@ -221,7 +221,7 @@ fn cut_in(
     key: &str,
     wrong: &[(&str, Option<Loc>)],
     known: &[&str],
-    lost: &mut Lost,
+    lost: &mut Unresolved,
 ) {
     match &mut item.value {
         Value::Table(entries) => entries.retain_mut(|entry| {
@@ -287,12 +287,12 @@ fn top(key: &str) -> &str {
 }
 
 /// Something in a table or a list is wrong.
-fn lose_part(key: &str, lost: &mut Lost) {
+fn lose_part(key: &str, lost: &mut Unresolved) {
     lost.keys.insert(top(key).to_string());
 }
 
 /// A key is wrong as a whole; one that is misspelled stands for the nearest.
-fn lose_key(key: &str, known: &[&str], lost: &mut Lost) {
+fn lose_key(key: &str, known: &[&str], lost: &mut Unresolved) {
     let name = top(key);
     let name = if known.contains(&name) { Some(name) } else { nearest(name, known) };
     let Some(name) = name else { return };
@@ -303,7 +303,7 @@ fn lose_key(key: &str, known: &[&str], lost: &mut Lost) {
 }
 
 /// An element of a list is wrong: the names that it declares are lost.
-fn lose_element(list: &str, item: &Item, lost: &mut Lost) {
+fn lose_element(list: &str, item: &Item, lost: &mut Unresolved) {
     let text = |key: &str| match &item.value {
         Value::Table(entries) => entries.iter().find_map(|entry| match &entry.item.value {
             Value::String(text) if entry.key == key => Some(text.clone()),

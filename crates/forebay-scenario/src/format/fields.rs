@@ -41,28 +41,28 @@ pub(crate) trait Section: Sized {
 
 /// A value that knows its place.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct At<T> {
+pub(crate) struct Spanned<T> {
     pub value: T,
     pub loc: Loc,
     pub key: String,
 }
 
-impl<T> At<T> {
+impl<T> Spanned<T> {
     /// A value that stands in no text.
-    pub fn new(value: T) -> At<T> {
-        At { value, loc: Loc::default(), key: String::new() }
+    pub fn new(value: T) -> Spanned<T> {
+        Spanned { value, loc: Loc::default(), key: String::new() }
     }
     /// Its place alone.
-    pub fn place(&self) -> At<()> {
-        At { value: (), loc: self.loc, key: self.key.clone() }
+    pub fn place(&self) -> Spanned<()> {
+        Spanned { value: (), loc: self.loc, key: self.key.clone() }
     }
     /// A problem with this value.
     pub fn fault(&self, problem: Problem) -> Fault {
         Fault::at(self.loc, self.key.clone(), problem)
     }
     /// A value that is given, and stands in no text.
-    pub fn some(value: T) -> Option<At<T>> {
-        Some(At::new(value))
+    pub fn some(value: T) -> Option<Spanned<T>> {
+        Some(Spanned::new(value))
     }
     /// Its key as `--set` has it: `links.0.trace` for `links[0].trace`.
     pub fn set_path(&self) -> String {
@@ -70,7 +70,7 @@ impl<T> At<T> {
     }
 }
 
-impl<T: Field> At<T> {
+impl<T: Field> Spanned<T> {
     /// The fault of a value out of its range.
     pub fn out_of_range(&self, expected: impl Into<String>) -> Fault {
         self.fault(Problem::OutOfRange { found: shown(&self.value), expected: expected.into() })
@@ -86,13 +86,13 @@ pub(crate) fn shown(value: &impl Field) -> String {
 }
 
 /// The value of a key, or what stands where it is not given.
-pub(crate) fn value_or<T: Copy>(at: &Option<At<T>>, default: T) -> T {
+pub(crate) fn value_or<T: Copy>(at: &Option<Spanned<T>>, default: T) -> T {
     at.as_ref().map_or(default, |at| at.value)
 }
 
-impl<T: Field> Field for At<T> {
+impl<T: Field> Field for Spanned<T> {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        Ok(At { value: T::read(item, key)?, loc: item.loc, key: key.to_string() })
+        Ok(Spanned { value: T::read(item, key)?, loc: item.loc, key: key.to_string() })
     }
     fn write(&self) -> toml::Value {
         self.value.write()
@@ -101,7 +101,7 @@ impl<T: Field> Field for At<T> {
         T::schema()
     }
     fn stand_in() -> Option<Self> {
-        T::stand_in().map(At::new)
+        T::stand_in().map(Spanned::new)
     }
 }
 
@@ -135,26 +135,26 @@ pub(crate) struct Fields<'a> {
 
 impl Fields<'_> {
     /// The value of a key, if it is there and right.
-    pub fn optional<T: Field>(&mut self, key: &'static str) -> Option<At<T>> {
+    pub fn optional<T: Field>(&mut self, key: &'static str) -> Option<Spanned<T>> {
         let entry = self.entries.iter().find(|e| e.key == key)?;
         if matches!(entry.item.value, Value::Removed) {
             return self.instead(entry, key);
         }
-        let read = At::<T>::read(&entry.item, &join(self.key, key));
+        let read = Spanned::<T>::read(&entry.item, &join(self.key, key));
         read.map_err(|fault| note(&mut self.fault, fault)).ok()
     }
     /// What stands for a value that is wrong and was told. Without that the table falls, too.
-    fn instead<T: Field>(&mut self, entry: &Entry, key: &'static str) -> Option<At<T>> {
+    fn instead<T: Field>(&mut self, entry: &Entry, key: &'static str) -> Option<Spanned<T>> {
         let (loc, key) = (entry.item.loc, join(self.key, key));
         let value = T::stand_in();
         if value.is_none() {
             let fault = Fault::at(loc, self.key, Problem::UnknownKey(key.clone()));
             note(&mut self.fault, fault.following(true));
         }
-        value.map(|value| At { value, loc, key })
+        value.map(|value| Spanned { value, loc, key })
     }
     /// The value of a key that must be there.
-    pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Option<At<T>> {
+    pub fn required<T: Field>(&mut self, key: &'static str, doc: &[&str]) -> Option<Spanned<T>> {
         if !self.entries.iter().any(|e| e.key == key) {
             let problem = Problem::MissingKey { key: key.into(), meaning: sentence(doc) };
             let fault = Fault::at(self.loc, self.key, problem).following(self.unknown);
@@ -239,8 +239,8 @@ macro_rules! sections {
         $(#[doc = $doc])*
         #[derive(Clone, Debug, Default)]
         pub(crate) struct $name {
-            $( $(#[doc = $rdoc])* pub $rkey: At<$rtype>, )*
-            $( $(#[doc = $odoc])* pub $okey: Option<At<$otype>>, )*
+            $( $(#[doc = $rdoc])* pub $rkey: Spanned<$rtype>, )*
+            $( $(#[doc = $odoc])* pub $okey: Option<Spanned<$otype>>, )*
             $( pub $fkey: $ftype, )?
         }
         impl Section for $name {

@@ -10,5 +10,5 @@ pub(crate) mod set;
 pub(crate) mod source;
 pub(crate) mod takes;
 pub mod traces;
-pub(crate) mod traps;
+pub(crate) mod unit_hints;
 pub(crate) mod units;

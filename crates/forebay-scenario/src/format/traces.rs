@@ -19,9 +19,9 @@ pub const OPPORTUNITY_BYTES: u32 = 1504;
 pub const OPPORTUNITY_OVERHEAD_BYTES: u16 = 4;
 
 /// Latest opportunity: a year, in milliseconds.
-const MOST_MS: u64 = 365 * 86_400_000;
+const MAX_MS: u64 = 365 * 86_400_000;
 /// Characters of a line that a message shows, and that a number may have.
-const MOST_CHARACTERS: usize = 40;
+const MAX_CHARACTERS: usize = 40;
 
 /// A file that is no trace.
 #[derive(Debug, thiserror::Error)]
@@ -106,7 +106,7 @@ impl Lines {
         for &byte in bytes {
             match byte {
                 b'\n' => self.end_line()?,
-                _ if self.line.len() <= MOST_CHARACTERS => self.line.push(byte),
+                _ if self.line.len() <= MAX_CHARACTERS => self.line.push(byte),
                 _ => return self.end_line(), // which is too long for a number
             }
         }
@@ -141,15 +141,15 @@ impl Lines {
 /// The number in a line.
 fn milliseconds(line: &[u8]) -> Result<u64, String> {
     let text = String::from_utf8_lossy(line);
-    let found = crate::format::source::readable(&text, MOST_CHARACTERS);
+    let found = crate::format::source::readable(&text, MAX_CHARACTERS);
     if line.is_empty() {
         return Err("expected a whole number of ms, found an empty line".into());
     }
-    let digits = line.len() <= MOST_CHARACTERS && line.iter().all(u8::is_ascii_digit);
+    let digits = line.len() <= MAX_CHARACTERS && line.iter().all(u8::is_ascii_digit);
     match text.parse::<u64>() {
-        Ok(ms) if digits && ms <= MOST_MS => Ok(ms),
+        Ok(ms) if digits && ms <= MAX_MS => Ok(ms),
         Ok(_) | Err(_) if digits => {
-            Err(format!("expected at most {MOST_MS} ms (a year), found `{found}`"))
+            Err(format!("expected at most {MAX_MS} ms (a year), found `{found}`"))
         }
         _ if text.strip_prefix('-').is_some_and(|rest| rest.parse::<f64>().is_ok()) => {
             Err(format!("expected a time of 0 ms or more, found `{found}`"))

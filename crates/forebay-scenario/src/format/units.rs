@@ -4,7 +4,7 @@
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::Field;
 use crate::format::item::{Item, Value};
-use crate::format::traps;
+use crate::format::unit_hints;
 use forebay_base::units::{MAX_SPAN, Quantity, RATES, SIZES, TIMES, Units, Unread};
 use forebay_base::{IpVersion, Rate, Span, units};
 use forebay_metrics::{MetricDoc, Unit};
@@ -28,7 +28,7 @@ fn number(read: &Quantity<'_>) -> f64 {
 fn unit_problem(expected: &'static str, found: &str, units: &[&str]) -> (Problem, Option<String>) {
     let read = Quantity::read(found).ok();
     let unit = read.map(|q| q.unit).unwrap_or_default();
-    let near = read.and_then(|read| traps::hint(number(&read), unit, units)).or_else(|| {
+    let near = read.and_then(|read| unit_hints::hint(number(&read), unit, units)).or_else(|| {
         crate::format::fault::nearest(unit, units).map(|near| format!("did you mean `{near}`?"))
     });
     let why = match unit {

@@ -2,7 +2,7 @@
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
-    At, Field, Fields, Section, names, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, names, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
 use forebay_base::Span;

@@ -2,7 +2,7 @@
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
-    At, Field, Fields, Section, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
 use crate::format::units::{Bytes, Number};
@@ -14,7 +14,7 @@ use serde_json::{Value as Json, json};
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
     /// So long after its start.
-    At(Span),
+    Spanned(Span),
     /// Drawn for each seed and each direction, uniformly from the whole trace.
     Random,
 }
@@ -73,14 +73,14 @@ impl Field for Offset {
         match &item.value {
             Value::String(text) if text == "random" => Ok(Offset::Random),
             Value::String(text) if text.starts_with(|first: char| first.is_ascii_digit()) => {
-                Span::read(item, key).map(Offset::At)
+                Span::read(item, key).map(Offset::Spanned)
             }
             _ => Err(item.expected(key, "a time such as \"5s\", or \"random\"")),
         }
     }
     fn write(&self) -> toml::Value {
         match self {
-            Offset::At(span) => span.write(),
+            Offset::Spanned(span) => span.write(),
             Offset::Random => toml::Value::String("random".into()),
         }
     }
@@ -88,13 +88,13 @@ impl Field for Offset {
         json!({ "anyOf": [Span::schema(), { "const": "random" }] })
     }
     fn stand_in() -> Option<Self> {
-        Some(Offset::At(Span::ZERO))
+        Some(Offset::Spanned(Span::ZERO))
     }
 }
 
 impl Default for Offset {
     fn default() -> Self {
-        Offset::At(Span::ZERO)
+        Offset::Spanned(Span::ZERO)
     }
 }
 
@@ -107,7 +107,7 @@ impl Field for TraceKey {
         match &item.value {
             Value::Table(_) => TraceTable::read(item, key).map(TraceKey),
             Value::String(_) => {
-                Ok(TraceKey(TraceTable { file: At::read(item, key)?, offset: None }))
+                Ok(TraceKey(TraceTable { file: Spanned::read(item, key)?, offset: None }))
             }
             _ => {
                 let expected =
@@ -133,7 +133,7 @@ impl Field for GeneratorKey {
         match &item.value {
             Value::Table(_) => GeneratorTable::read(item, key).map(GeneratorKey),
             Value::String(_) => {
-                let name = At::read(item, key)?;
+                let name = Spanned::read(item, key)?;
                 Ok(GeneratorKey(GeneratorTable { name, ..GeneratorTable::default() }))
             }
             _ => {

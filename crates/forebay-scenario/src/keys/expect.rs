@@ -2,7 +2,7 @@
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
-    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, choices, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
 use crate::format::units::{Number, range_fault};
@@ -150,7 +150,7 @@ impl fmt::Display for Scalar {
 #[derive(Clone, Debug)]
 pub(crate) enum Expected {
     One(Scalar),
-    Range(Vec<At<Scalar>>),
+    Range(Vec<Spanned<Scalar>>),
 }
 
 impl Default for Expected {

@@ -4,7 +4,7 @@ use crate::format::csv::ExtraColumns;
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::all;
 use crate::format::fields::{
-    At, Field, Fields, Section, choices, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, choices, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::set::Alone;
@@ -69,7 +69,7 @@ sections! {
             description: String,
             /// Protocols to compare, each in a run of its own. Default: ["cubic"]. Example:
             /// ["cubic", "bbr"].
-            protocols: Vec<At<String>>,
+            protocols: Vec<Spanned<String>>,
             /// Time at which a run ends. Without it, a run ends when all its flows have ended.
             /// Example: 60.
             until_s: Seconds,
@@ -106,22 +106,22 @@ sections! {
             /// what the protocols of the run need.
             router: Named<Routers>,
             /// The routers: names, or tables. Example: ["r0", "r1"].
-            routers: Vec<At<RouterEntry>>,
+            routers: Vec<Spanned<RouterEntry>>,
             /// Hosts, or groups of hosts: tables, or the names of hosts whose links are declared
             /// under `links`.
-            hosts: Vec<At<HostEntry>>,
+            hosts: Vec<Spanned<HostEntry>>,
             /// The links.
-            links: Vec<At<LinkEntry>>,
+            links: Vec<Spanned<LinkEntry>>,
             /// Flows, or groups of flows.
-            flows: Vec<At<FlowGroup>>,
+            flows: Vec<Spanned<FlowGroup>>,
             /// Changes of the network during a run.
-            events: Vec<At<EventEntry>>,
+            events: Vec<Spanned<EventEntry>>,
             /// Spoofed fragments that an attacker sends.
-            attacks: Vec<At<AttackEntry>>,
+            attacks: Vec<Spanned<AttackEntry>>,
             /// Links, hosts and flows from CSV files.
             csv: CsvFiles,
             /// Expectations of the results.
-            expect: Vec<At<ExpectEntry>>,
+            expect: Vec<Spanned<ExpectEntry>>,
         }
     }
     /// Parameters of one direction of a link.
@@ -380,7 +380,7 @@ pub(crate) struct Queue {
 impl Field for Queue {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let Value::Table(_) = &item.value else {
-            let limit = Some(At::<GivenLimit>::read(item, key)?);
+            let limit = Some(Spanned::<GivenLimit>::read(item, key)?);
             let table = QueueTable { limit, ..QueueTable::default() };
             return Ok(Queue { table, params: Vec::new() });
         };
@@ -394,7 +394,7 @@ impl Field for Queue {
         json!({ "anyOf": [forms::<Disciplines>(&QueueTable::schema()), GivenLimit::schema()] })
     }
     fn stand_in() -> Option<Self> {
-        let limit = GivenLimit::stand_in().map(At::new);
+        let limit = GivenLimit::stand_in().map(Spanned::new);
         Some(Queue { table: QueueTable { limit, ..QueueTable::default() }, params: Vec::new() })
     }
 }
@@ -408,7 +408,7 @@ impl Field for RouterEntry {
         match &item.value {
             Value::Table(_) => RouterTable::read(item, key).map(RouterEntry),
             _ => {
-                let name = At::<String>::read(item, key);
+                let name = Spanned::<String>::read(item, key);
                 let name = name.map_err(|fault| {
                     fault.or_also(key, "a table such as { name = \"r\", router = \"ip\" }")
                 })?;
@@ -440,7 +440,7 @@ impl Field for HostEntry {
         match &item.value {
             Value::Table(_) => HostGroup::read(item, key).map(HostEntry),
             _ => {
-                let name = At::<String>::read(item, key);
+                let name = Spanned::<String>::read(item, key);
                 let name = name.map_err(|fault| {
                     fault.or_also(key, "a table such as { name = \"h\", attach = \"r\" }")
                 })?;
@@ -463,11 +463,11 @@ pub(crate) struct Protocols(pub Vec<ProtocolTable>);
 /// The parameters of one algorithm.
 #[derive(Clone, Debug)]
 pub(crate) struct ProtocolTable {
-    pub name: At<String>,
+    pub name: Spanned<String>,
     /// The algorithm that it is a variant of.
-    pub of: Option<At<String>>,
+    pub of: Option<Spanned<String>>,
     /// What text calls it.
-    pub title: Option<At<String>>,
+    pub title: Option<Spanned<String>>,
     pub params: Vec<Param>,
 }
 
@@ -480,7 +480,7 @@ impl Field for Protocols {
     }
     fn write(&self) -> toml::Value {
         let tables = self.0.iter().map(|table| {
-            let text = |at: &At<String>| toml::Value::String(at.value.clone());
+            let text = |at: &Spanned<String>| toml::Value::String(at.value.clone());
             let own = [("of", &table.of), ("title", &table.title)];
             let own = own.map(|(key, at)| Some((key.to_string(), text(at.as_ref()?))));
             let params = table.params.iter().map(|p| (p.key.clone(), p.value.value.clone()));
@@ -499,15 +499,15 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
     let Value::Table(params) = &entry.item.value else {
         return Err(entry.item.expected(&key, "a table of parameters"));
     };
-    let named = |name: &str| -> Result<Option<At<String>>, Fault> {
+    let named = |name: &str| -> Result<Option<Spanned<String>>, Fault> {
         let found = params.iter().find(|p| p.key == name);
-        found.map(|p| At::<String>::read(&p.item, &join(&key, name))).transpose()
+        found.map(|p| Spanned::<String>::read(&p.item, &join(&key, name))).transpose()
     };
     let (of, title) = (named("of")?, named("title")?);
     let params = params.iter().filter(|p| !matches!(p.key.as_str(), "of" | "title"));
     let params = params.map(|entry| param(entry, &key));
     let params = params.collect();
-    let name = At { value: entry.key.clone(), loc: entry.key_loc, key };
+    let name = Spanned { value: entry.key.clone(), loc: entry.key_loc, key };
     Ok(ProtocolTable { name, of, title, params })
 }
 
@@ -537,7 +537,7 @@ impl LinkParams {
         let queue = match (&self.queue, &other.queue) {
             (Some(mine), Some(other)) => {
                 let merged = mine.value.or(&other.value);
-                Some(At { value: merged, loc: mine.loc, key: mine.key.clone() })
+                Some(Spanned { value: merged, loc: mine.loc, key: mine.key.clone() })
             }
             (mine, other) => mine.clone().or_else(|| other.clone()),
         };
@@ -569,7 +569,7 @@ impl LinkParams {
 }
 
 /// Expand "{}" in a name of a group.
-pub(crate) fn numbered(name: &At<String>, number: Option<u32>) -> Result<String, Fault> {
+pub(crate) fn numbered(name: &Spanned<String>, number: Option<u32>) -> Result<String, Fault> {
     match number {
         Some(number) => Ok(name.value.replace("{}", &number.to_string())),
         None if name.value.contains("{}") => {

@@ -2,7 +2,8 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
-    At, Field, Fields, Section, choices, property, read_section, section_schema, sections, shown,
+    Field, Fields, Section, Spanned, choices, property, read_section, section_schema, sections,
+    shown,
 };
 use crate::format::item::{Item, Value};
 use crate::format::units::Room;
@@ -44,7 +45,7 @@ sections! {
             /// Names of the routers that run INRPP, whatever protocol is compared. Default: all if
             /// the protocol of the run, or of a flow, is inrpp; otherwise none. Example: ["r0",
             /// "r1"].
-            routers: Vec<At<String>>,
+            routers: Vec<Spanned<String>>,
             /// Cache of each interface: "margin", sized by what may arrive until a request to slow
             /// down takes effect; "paper", 10 s at the rate of the interface; a size ("10MB") or a
             /// time ("8s"), which sets `total`; or a table of sizes. An interface that no INRPP
@@ -106,7 +107,7 @@ impl Field for GivenCache {
                 rule.map_err(|_| item.expected(key, CACHE_EXPECTED).suggest(text, names))
             }
             Value::String(_) | Value::Integer(_) => {
-                let total = Some(At::<Room>::read(item, key)?);
+                let total = Some(Spanned::<Room>::read(item, key)?);
                 Ok(GivenCache::Sizes(CacheTable { total, ..CacheTable::default() }))
             }
             _ => Err(item.expected(key, CACHE_EXPECTED)),
@@ -124,7 +125,7 @@ impl Field for GivenCache {
 }
 
 /// Three sizes in order, or three times.
-pub(crate) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
+pub(crate) fn cache(at: &Spanned<GivenCache>) -> Result<CacheSize, Fault> {
     let CacheTable { low, high, total } = match &at.value {
         GivenCache::Rule(_) => return Ok(Settings::default().cache),
         GivenCache::Sizes(table) => table,
@@ -133,14 +134,14 @@ pub(crate) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
         Room::Bytes(bytes) => bytes,
         Room::Time(span) => span.as_nanos(),
     };
-    let given: Vec<&At<Room>> = [low, high, total].into_iter().flatten().collect();
-    let in_bytes = |room: &At<Room>| matches!(room.value, Room::Bytes(_));
+    let given: Vec<&Spanned<Room>> = [low, high, total].into_iter().flatten().collect();
+    let in_bytes = |room: &Spanned<Room>| matches!(room.value, Room::Bytes(_));
     let Some(first) = given.first() else { return Ok(Settings::default().cache) };
     if let Some(other) = given.iter().find(|room| in_bytes(room) != in_bytes(first)) {
         let text = "low, high and total of a cache are all sizes or all times".to_string();
         return Err(other.fault(Problem::Conflict(text)));
     }
-    let value = |room: &Option<At<Room>>| room.as_ref().map(|at| amount(at.value));
+    let value = |room: &Option<Spanned<Room>>| room.as_ref().map(|at| amount(at.value));
     let (high_value, total_value) = match (value(high), value(total)) {
         (Some(high), Some(total)) => (high, total),
         (Some(high), None) => (high, high.saturating_add(high / 4)),
@@ -151,7 +152,7 @@ pub(crate) fn cache(at: &At<GivenCache>) -> Result<CacheSize, Fault> {
         }
     };
     let low_value = value(low).unwrap_or(high_value / 2);
-    let below = |at: &At<Room>, key: &str, bound: u64| {
+    let below = |at: &Spanned<Room>, key: &str, bound: u64| {
         let bound =
             if in_bytes(first) { Room::Bytes(bound) } else { Room::Time(Span::from_nanos(bound)) };
         Err(at.out_of_range(format!("less than cache.{key} ({})", shown(&bound))))
@@ -182,6 +183,6 @@ pub(crate) fn sizes(cache: &CacheSize) -> CacheTable {
         CacheSize::Time { low, high, total } => [low, high, total].map(|&span| Room::Time(span)),
         CacheSize::Ports(_) => unreachable!("a scenario gives all routers the same"),
     };
-    let [low, high, total] = rooms.map(|room| Some(At::new(room)));
+    let [low, high, total] = rooms.map(|room| Some(Spanned::new(room)));
     CacheTable { low, high, total }
 }

@@ -3,12 +3,12 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
-    At, Field, Fields, Section, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
 use crate::format::units::Bytes;
 use forebay_base::{Rate, Span};
-use forebay_net::Law;
+use forebay_net::TimeDistribution;
 use serde_json::{Value as Json, json};
 
 sections! {
@@ -44,7 +44,7 @@ sections! {
 
 /// A time, or a law for one.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct LawOf(pub Law);
+pub(crate) struct LawOf(pub TimeDistribution);
 
 impl Field for LawOf {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
@@ -52,16 +52,18 @@ impl Field for LawOf {
             let expected =
                 "a time such as \"100ms\", or a table such as { exponential = \"100ms\" }";
             return match item.value {
-                Value::String(_) => Span::read(item, key).map(|span| LawOf(Law::Constant(span))),
+                Value::String(_) => {
+                    Span::read(item, key).map(|span| LawOf(TimeDistribution::Constant(span)))
+                }
                 _ => Err(item.expected(key, expected)),
             };
         };
         let LawTable { exponential, uniform } = LawTable::read(item, key)?;
-        let at = At { value: (), loc: item.loc, key: key.to_string() };
+        let at = Spanned { value: (), loc: item.loc, key: key.to_string() };
         match (exponential, uniform) {
-            (Some(mean), None) => Ok(LawOf(Law::Exponential(mean.value))),
+            (Some(mean), None) => Ok(LawOf(TimeDistribution::Exponential(mean.value))),
             (None, Some(at)) => match at.value[..] {
-                [least, most] if least <= most => Ok(LawOf(Law::Uniform(least, most))),
+                [least, most] if least <= most => Ok(LawOf(TimeDistribution::Uniform(least, most))),
                 _ => {
                     let expected = "two times, the shorter first".to_string();
                     let found = at.value.write().to_string();
@@ -76,9 +78,9 @@ impl Field for LawOf {
             toml::Value::Table([(key.to_string(), value)].into_iter().collect())
         };
         match self.0 {
-            Law::Constant(span) => span.write(),
-            Law::Exponential(mean) => table("exponential", mean.write()),
-            Law::Uniform(least, most) => table("uniform", vec![least, most].write()),
+            TimeDistribution::Constant(span) => span.write(),
+            TimeDistribution::Exponential(mean) => table("exponential", mean.write()),
+            TimeDistribution::Uniform(least, most) => table("uniform", vec![least, most].write()),
         }
     }
     fn schema() -> Json {

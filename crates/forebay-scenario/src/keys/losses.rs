@@ -2,7 +2,7 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
-    At, Field, Fields, Section, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
 use crate::format::units::Probability;
@@ -45,7 +45,8 @@ impl Field for LossKey {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         match &item.value {
             Value::Table(_) => {
-                let at = At { value: LossTable::read(item, key)?, loc: item.loc, key: key.into() };
+                let at =
+                    Spanned { value: LossTable::read(item, key)?, loc: item.loc, key: key.into() };
                 model(&at).map(LossKey::Model)
             }
             _ => Probability::read(item, key).map(LossKey::Independent),
@@ -79,10 +80,10 @@ impl LossKey {
     }
 }
 
-fn model(at: &At<LossTable>) -> Result<LossModel, Fault> {
+fn model(at: &Spanned<LossTable>) -> Result<LossModel, Fault> {
     let LossTable { enter, leave, good, bad, packets } = &at.value;
     let probability =
-        |key: &Option<At<Probability>>, or: f64| key.as_ref().map_or(or, |at| at.value.0);
+        |key: &Option<Spanned<Probability>>, or: f64| key.as_ref().map_or(or, |at| at.value.0);
     match (enter, leave, packets) {
         (Some(enter), Some(leave), None) => {
             if let Some(zero) = [enter, leave].into_iter().find(|at| at.value.0 == 0.0) {
@@ -112,7 +113,7 @@ fn model(at: &At<LossTable>) -> Result<LossModel, Fault> {
 }
 
 fn describe(model: &LossModel) -> LossTable {
-    let some = |p: f64| Some(At::new(Probability(p)));
+    let some = |p: f64| Some(Spanned::new(Probability(p)));
     match model {
         &LossModel::GilbertElliott { enter, leave, good, bad } => LossTable {
             enter: some(enter),
@@ -122,7 +123,7 @@ fn describe(model: &LossModel) -> LossTable {
             packets: None,
         },
         LossModel::List(numbers) => LossTable {
-            packets: Some(At::new(numbers.iter().map(|&number| number as u32).collect())),
+            packets: Some(Spanned::new(numbers.iter().map(|&number| number as u32).collect())),
             ..LossTable::default()
         },
     }

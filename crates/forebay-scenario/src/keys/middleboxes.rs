@@ -2,7 +2,8 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{
-    At, Field, Fields, Section, names, property, read_section, section_schema, sections, value_or,
+    Field, Fields, Section, Spanned, names, property, read_section, section_schema, sections,
+    value_or,
 };
 use crate::format::item::{Item, Value};
 use forebay_net::{Fragments, MiddleboxSpec, StripOptions};
@@ -105,9 +106,9 @@ impl MiddleboxTable {
     pub fn describe(spec: Option<&MiddleboxSpec>) -> MiddleboxTable {
         let Some(spec) = spec else { return MiddleboxTable::default() };
         MiddleboxTable {
-            strip_options: At::some(StripKey(spec.strip.clone())),
-            set_df: At::some(spec.set_df),
-            fragments: At::some(spec.fragments),
+            strip_options: Spanned::some(StripKey(spec.strip.clone())),
+            set_df: Spanned::some(spec.set_df),
+            fragments: Spanned::some(spec.fragments),
         }
     }
 }

@@ -3,7 +3,7 @@
 //! may be, is looked up where they are resolved.
 
 use crate::format::fault::{Fault, Problem};
-use crate::format::fields::{At, Field, Section, read_section};
+use crate::format::fields::{Field, Section, Spanned, read_section};
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::source::Loc;
 use crate::keys::kinds::Word;
@@ -16,13 +16,13 @@ use std::marker::PhantomData;
 pub(crate) struct Param {
     pub key: String,
     pub key_loc: Loc,
-    pub value: At<toml::Value>,
+    pub value: Spanned<toml::Value>,
 }
 
 /// One parameter of the table that is called `key`.
 pub(crate) fn param(entry: &Entry, key: &str) -> Param {
     let (value, key) = (entry.item.to_toml(), join(key, &entry.key));
-    let value = At { value, loc: entry.item.loc, key };
+    let value = Spanned { value, loc: entry.item.loc, key };
     Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
 }
 
@@ -60,7 +60,7 @@ pub(crate) fn forms<K: Word>(own: &Json) -> Json {
 
 /// A name of a kind, and the parameters beside it.
 pub(crate) struct Named<K> {
-    pub name: At<String>,
+    pub name: Spanned<String>,
     pub params: Vec<Param>,
     kind: PhantomData<K>,
 }
@@ -79,7 +79,7 @@ impl<K> fmt::Debug for Named<K> {
 
 impl<K: Word> Field for Named<K> {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        let (name, others): (At<String>, Vec<&Entry>) = match &item.value {
+        let (name, others): (Spanned<String>, Vec<&Entry>) = match &item.value {
             Value::Table(entries) => {
                 let Some(named) = entries.iter().find(|entry| entry.key == K::KEY) else {
                     let meaning = format!("name of the {}", K::WORD);
@@ -87,10 +87,10 @@ impl<K: Word> Field for Named<K> {
                     return Err(Fault::at(item.loc, key, problem));
                 };
                 let others = entries.iter().filter(|entry| entry.key != K::KEY);
-                let name = At::read(&named.item, &join(key, K::KEY))?;
+                let name = Spanned::read(&named.item, &join(key, K::KEY))?;
                 (name, others.collect())
             }
-            Value::String(_) => (At::read(item, key)?, Vec::new()),
+            Value::String(_) => (Spanned::read(item, key)?, Vec::new()),
             _ => {
                 let expected = format!("the name of a {}, or a table with `{}`", K::WORD, K::KEY);
                 return Err(item.expected(key, expected));
@@ -122,6 +122,6 @@ impl<K: Word> Field for Named<K> {
 impl<K> Named<K> {
     /// As a scenario would write it.
     pub fn new(name: &str, params: Vec<Param>) -> Named<K> {
-        Named { name: At::new(name.to_string()), params, kind: PhantomData }
+        Named { name: Spanned::new(name.to_string()), params, kind: PhantomData }
     }
 }

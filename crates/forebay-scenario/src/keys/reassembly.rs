@@ -2,7 +2,7 @@
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
-    At, Field, Fields, Section, property, read_section, section_schema, sections, value_or,
+    Field, Fields, Section, Spanned, property, read_section, section_schema, sections, value_or,
 };
 use crate::format::item::Item;
 use crate::format::units::Bytes;
@@ -33,10 +33,10 @@ const TIMEOUT: (Span, Span) = (Span::from_millis(1), Span::from_secs(1000));
 
 /// What a table stands for that says what differs from `base`.
 pub(crate) fn resolve(
-    given: Option<&At<ReassemblyTable>>,
+    given: Option<&Spanned<ReassemblyTable>>,
     base: ReassemblyLimits,
 ) -> Result<ReassemblyLimits, Fault> {
-    let Some(At { value: table, .. }) = given else { return Ok(base) };
+    let Some(Spanned { value: table, .. }) = given else { return Ok(base) };
     let ReassemblyTable { timeout, memory, max_distance } = table;
     if let Some(timeout) = timeout.as_ref().filter(|t| t.value < TIMEOUT.0 || t.value > TIMEOUT.1) {
         return Err(timeout.out_of_range("1ms to 1000s"));
@@ -55,8 +55,8 @@ pub(crate) fn resolve(
 pub(crate) fn table_of(limits: ReassemblyLimits) -> ReassemblyTable {
     let ReassemblyLimits { timeout, memory_bytes, max_distance } = limits;
     ReassemblyTable {
-        timeout: At::some(timeout),
-        memory: At::some(Bytes(memory_bytes)),
-        max_distance: At::some(max_distance),
+        timeout: Spanned::some(timeout),
+        memory: Spanned::some(Bytes(memory_bytes)),
+        max_distance: Spanned::some(max_distance),
     }
 }

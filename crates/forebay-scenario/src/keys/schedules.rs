@@ -4,7 +4,7 @@
 use crate::format::csv::ExtraColumns;
 use crate::format::fault::Fault;
 use crate::format::fields::{
-    At, Field, Fields, Section, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
 use crate::format::units::Probability;
@@ -45,7 +45,7 @@ sections! {
 #[derive(Clone, Debug)]
 pub(crate) enum ScheduleKey {
     /// In the scenario.
-    Steps(Vec<At<StepEntry>>),
+    Steps(Vec<Spanned<StepEntry>>),
     /// In a file.
     File(ScheduleFile),
 }
@@ -55,7 +55,7 @@ impl Field for ScheduleKey {
         match &item.value {
             Value::Array(_) => Vec::read(item, key).map(ScheduleKey::Steps),
             Value::String(_) => {
-                let file = At::read(item, key)?;
+                let file = Spanned::read(item, key)?;
                 Ok(ScheduleKey::File(ScheduleFile { file, extra_columns: None }))
             }
             Value::Table(_) => ScheduleFile::read(item, key).map(ScheduleKey::File),

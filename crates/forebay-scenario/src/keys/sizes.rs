@@ -2,7 +2,7 @@
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
-    At, Field, Fields, Section, property, read_section, section_schema, sections,
+    Field, Fields, Section, Spanned, property, read_section, section_schema, sections,
 };
 use crate::format::item::{Item, Value};
 use crate::format::units::{Bytes, Number};
@@ -61,20 +61,22 @@ impl Field for Amount {
 #[derive(Clone, Debug)]
 pub(crate) enum SizeOf<T> {
     Number(T),
-    Law(Box<SizeTable>),
+    TimeDistribution(Box<SizeTable>),
 }
 
 impl<T: Field> Field for SizeOf<T> {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         match item.value {
-            Value::Table(_) => SizeTable::read(item, key).map(Box::new).map(SizeOf::Law),
+            Value::Table(_) => {
+                SizeTable::read(item, key).map(Box::new).map(SizeOf::TimeDistribution)
+            }
             _ => T::read(item, key).map(SizeOf::Number),
         }
     }
     fn write(&self) -> toml::Value {
         match self {
             SizeOf::Number(number) => number.write(),
-            SizeOf::Law(law) => law.write(),
+            SizeOf::TimeDistribution(law) => law.write(),
         }
     }
     fn schema() -> Json {

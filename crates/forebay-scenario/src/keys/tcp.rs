@@ -2,7 +2,7 @@
 
 use crate::format::fault::Fault;
 use crate::format::faults::all;
-use crate::format::fields::{At, Field, property};
+use crate::format::fields::{Field, Spanned, property};
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::takes::{entries_of, plain};
 use forebay_transport::TcpConfig;
@@ -16,7 +16,7 @@ const PRESET_DOC: &str =
 /// A table of transport keys: those that are given.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Tcp {
-    pub preset: Option<At<String>>,
+    pub preset: Option<Spanned<String>>,
     /// Parameters of [`TcpConfig`], each of its type.
     pub params: Vec<Entry>,
     /// What messages call the table.
@@ -33,7 +33,7 @@ impl Tcp {
     }
     /// Where the value of a parameter stands, or of one in it (`ack_policy.packets`); None if it is
     /// not given.
-    pub fn given(&self, param: &str) -> Option<At<()>> {
+    pub fn given(&self, param: &str) -> Option<Spanned<()>> {
         let (mut entries, mut loc) = (&self.params[..], None);
         for part in param.split('.') {
             let entry = entries.iter().find(|entry| entry.key == part)?;
@@ -43,7 +43,7 @@ impl Tcp {
                 _ => &[],
             };
         }
-        Some(At { value: (), loc: loc?, key: join(&self.key, param) })
+        Some(Spanned { value: (), loc: loc?, key: join(&self.key, param) })
     }
 }
 
@@ -65,7 +65,7 @@ impl Field for Tcp {
         let (preset, params): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().partition(|entry| entry.key == PRESET);
         typed?;
-        let preset = preset.first().map(|entry| At::read(&entry.item, &join(key, PRESET)));
+        let preset = preset.first().map(|entry| Spanned::read(&entry.item, &join(key, PRESET)));
         let params = params.into_iter().cloned().collect();
         Ok(Tcp { preset: preset.transpose()?, params, key: key.to_string() })
     }
@@ -86,7 +86,7 @@ impl Field for Tcp {
 
 /// Tables of transport keys, by protocol.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct TcpOf(pub Vec<(At<String>, Tcp)>);
+pub(crate) struct TcpOf(pub Vec<(Spanned<String>, Tcp)>);
 
 impl Field for TcpOf {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
@@ -96,7 +96,7 @@ impl Field for TcpOf {
         let tables = entries.iter().map(|entry| {
             let key = join(key, &entry.key);
             let table = Tcp::read(&entry.item, &key)?;
-            Ok((At { value: entry.key.clone(), loc: entry.key_loc, key }, table))
+            Ok((Spanned { value: entry.key.clone(), loc: entry.key_loc, key }, table))
         });
         all(tables).map(TcpOf)
     }

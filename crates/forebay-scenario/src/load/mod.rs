@@ -6,8 +6,8 @@ pub(crate) mod scenario_text;
 use crate::Scenario;
 use crate::format::error::{Problem, ScenarioError};
 use crate::format::fault::Fault;
-use crate::format::faults::{self, Faults, Lost};
-use crate::format::fields::{At, read_among, shown};
+use crate::format::faults::{self, Faults, Unresolved};
+use crate::format::fields::{Spanned, read_among, shown};
 use crate::format::source::{self, Sources};
 use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
@@ -57,7 +57,7 @@ struct Readable {
     file: File,
     tables: ParamTables,
     faults: Faults,
-    lost: Lost,
+    lost: Unresolved,
     /// One of the faults is that there are too many hosts or flows.
     too_large: bool,
 }
@@ -70,7 +70,7 @@ fn read_file(
     options: &LoadOptions,
     sources: &mut Sources,
 ) -> Result<Readable, Faults> {
-    let (mut faults, mut lost) = (Faults::default(), Lost::default());
+    let (mut faults, mut lost) = (Faults::default(), Unresolved::default());
     let source = sources.add(name, text);
     let Some(mut document) = faults.keep(item::parse_document(sources, source)) else {
         return Err(faults);
@@ -82,7 +82,7 @@ fn read_file(
     let mut too_large = false;
     // Taking out what the types of values are wrong with may show a group that is too large, and
     // that another.
-    for _ in 0..MOST_CUTS {
+    for _ in 0..MAX_CUTS {
         let mut wrong = Faults::default();
         named::check(&options.registry, &document, &mut wrong);
         let tables = tables::read(&document, &mut wrong);
@@ -100,7 +100,7 @@ fn read_file(
 }
 
 /// Most times that a document is read without what was wrong the time before.
-const MOST_CUTS: usize = 10;
+const MAX_CUTS: usize = 10;
 
 fn read(
     text: &str,
@@ -219,8 +219,8 @@ const DEFAULT_START_JITTER: Span = Span::from_millis(1);
 const DEFAULT_SAMPLE: Span = Span::from_millis(10);
 
 /// When the run ends, from when it is measured, and how often it is sampled.
-fn times(file: &File, lost: &Lost, faults: &mut Faults) -> (Option<Time>, Time, Span) {
-    let mut positive = |at: &At<units::Seconds>| {
+fn times(file: &File, lost: &Unresolved, faults: &mut Faults) -> (Option<Time>, Time, Span) {
+    let mut positive = |at: &Spanned<units::Seconds>| {
         if at.value.0.is_zero() {
             let (found, expected) = ("0".to_string(), "more than 0 seconds".to_string());
             faults.add(at.fault(Problem::OutOfRange { found, expected }));

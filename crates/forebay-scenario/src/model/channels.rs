@@ -68,7 +68,7 @@ impl Offset {
     /// `period`.
     fn of(self, period: Span, seed: u64, link: u64) -> Span {
         match self {
-            Offset::At(span) => span,
+            Offset::Spanned(span) => span,
             Offset::Random => {
                 let mut rng = Rng::new(seed, Stream::ChannelOffset, link);
                 Span::from_nanos(rng.below(period.as_nanos()))

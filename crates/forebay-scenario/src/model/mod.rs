@@ -16,12 +16,14 @@ use attacks::Attack;
 use channels::{Channel, TraceFile};
 use expectation::Expectation;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_net::{EventSpec, Law, Life, LossModel, MiddleboxSpec, NetEvent, ReassemblyLimits};
+use forebay_net::{
+    AppSchedule, EventSpec, LossModel, MiddleboxSpec, NetEvent, ReassemblyLimits, TimeDistribution,
+};
 use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
 use inrpp::InrppNetwork;
 use protocols::ProtocolSpec;
-use sizes::{SizeClasses, SizeLaw};
+use sizes::{SizeClasses, SizeDistribution};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
@@ -161,13 +163,13 @@ pub struct Flow {
     /// another.
     pub start: Time,
     /// What is drawn for each flow and added to its start.
-    pub start_law: Option<Law>,
+    pub start_law: Option<TimeDistribution>,
     /// Bytes to send, of a size that is drawn the most; None: without end.
     pub bytes: Option<u64>,
     /// The law of its size, if that is drawn.
-    pub size_law: Option<SizeLaw>,
+    pub size_law: Option<SizeDistribution>,
     /// What its application does beside writing all that at the start; None of most flows.
-    pub life: Option<Box<Life>>,
+    pub life: Option<Box<AppSchedule>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<Name>,
     /// Its class in results; None: its protocol.
@@ -281,7 +283,7 @@ impl Scenario {
 }
 
 /// True if anything in a life is drawn.
-fn is_drawn(life: &Life) -> bool {
+fn is_drawn(life: &AppSchedule) -> bool {
     let think = life.after.map(|after| after.think);
     let periods = life.write.and_then(|write| write.periods);
     let laws = think.into_iter().chain(periods.into_iter().flatten());

@@ -2,12 +2,12 @@
 
 use crate::Scenario;
 use crate::format::fault::{Fault, Problem};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::names::{Name, is_name};
 use crate::keys::file::File;
 use crate::registry::Registry;
 use crate::registry::algorithms::AlgorithmSpec;
-use crate::registry::protocol::Bundle;
+use crate::registry::protocol::NetworkRequirements;
 
 /// A protocol whose parameters a scenario gives.
 #[derive(Clone, Debug, PartialEq)]
@@ -44,7 +44,7 @@ impl Names {
     }
 
     /// The protocol of that name.
-    pub fn lookup(&self, name: &At<String>) -> Result<Name, Fault> {
+    pub fn lookup(&self, name: &Spanned<String>) -> Result<Name, Fault> {
         let found = self.find(&name.value);
         found.map_err(|fault| Fault { loc: Some(name.loc), key: name.key.clone(), ..fault })
     }
@@ -85,9 +85,11 @@ impl Scenario {
     }
 
     /// What a protocol needs in the network: as its algorithm does.
-    pub fn bundle(&self, protocol: &str) -> Bundle {
+    pub fn bundle(&self, protocol: &str) -> NetworkRequirements {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
         let algorithm = given.map_or(protocol, |spec| spec.algorithm.name());
-        self.registry.algorithm(algorithm).map_or_else(Bundle::default, |of| of.bundle())
+        self.registry
+            .algorithm(algorithm)
+            .map_or_else(NetworkRequirements::default, |of| of.bundle())
     }
 }

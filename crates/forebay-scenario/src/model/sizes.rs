@@ -5,7 +5,7 @@ use forebay_base::Rng;
 
 /// A law of the sizes of flows. Each flow draws its own, the same under every protocol of a seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SizeLaw {
+pub struct SizeDistribution {
     /// Its form, in units.
     pub form: SizeForm,
     /// The largest size in units: what would be larger has this size.
@@ -36,7 +36,7 @@ pub enum SizeForm {
     Exponential(f64),
 }
 
-impl SizeLaw {
+impl SizeDistribution {
     /// One draw, in bytes: the nearest whole number of units, 1 to the largest.
     pub fn draw_bytes(&self, rng: &mut Rng) -> u64 {
         let rest = 1.0 - rng.unit(); // above 0, at most 1

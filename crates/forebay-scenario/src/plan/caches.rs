@@ -3,7 +3,7 @@
 use super::margin::{Margin, Waiting, margins};
 use super::mtu_check;
 use crate::format::fault::{Fault, Problem};
-use crate::format::fields::{At, shown};
+use crate::format::fields::{Spanned, shown};
 use crate::format::item::whole;
 use crate::keys::inrpp::{CACHE, CacheTable, GivenCache, InrppKeys, NAME};
 use crate::{Flow, Scenario};
@@ -14,9 +14,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 /// Most caches that notes name.
-const MOST_NOTES: usize = 3;
+const MAX_NOTES: usize = 3;
 /// Of the fallback, in packets: S_low, S_high and S_total at least.
-const LEAST_PACKETS: [u64; 3] = [2, 4, 5];
+const MIN_PACKETS: [u64; 3] = [2, 4, 5];
 
 /// Where a link begins.
 struct Interface {
@@ -62,7 +62,7 @@ pub(crate) fn fit(
                 CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes }
             }
             None => {
-                let [low, high, total] = LEAST_PACKETS.map(|packets| packets * packet_bytes);
+                let [low, high, total] = MIN_PACKETS.map(|packets| packets * packet_bytes);
                 let paper = paper.at(port, rate);
                 if paper.total_bytes < total {
                     CacheLimits { low_bytes: low, high_bytes: high, total_bytes: total }
@@ -210,8 +210,8 @@ impl Scenario {
             }
         }
         short.sort_by_key(|(lack, id, _)| (std::cmp::Reverse(*lack), *id));
-        let more = short.len().saturating_sub(MOST_NOTES);
-        let mut notes: Vec<String> = short.into_iter().take(MOST_NOTES).map(|s| s.2).collect();
+        let more = short.len().saturating_sub(MAX_NOTES);
+        let mut notes: Vec<String> = short.into_iter().take(MAX_NOTES).map(|s| s.2).collect();
         if more > 0 {
             notes.push(format!("inrpp: the same is true of {more} more caches, which lack less"));
         }
@@ -271,9 +271,9 @@ pub(crate) fn check(scenario: &Scenario, given: Option<&InrppKeys>) -> Result<()
     let size = &scenario.inrpp.settings.cache;
     let routers = routers.into_iter().map(|router| (router, size.clone())).collect();
     scenario.check_caches(&routers).map_err(|problem| match cache {
-        Some(At { value: GivenCache::Sizes(CacheTable { total: Some(total), .. }), .. }) => {
-            total.fault(problem)
-        }
+        Some(Spanned {
+            value: GivenCache::Sizes(CacheTable { total: Some(total), .. }), ..
+        }) => total.fault(problem),
         Some(at) => at.fault(problem),
         None => Fault::at(whole(0), "inrpp.cache", problem),
     })

@@ -39,7 +39,7 @@ use forebay_queue::Limit;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// The most of a queue that counts in a round trip: a longer one is not there to be filled.
-const LONGEST_QUEUE: Span = Span::from_secs(1);
+const MAX_QUEUE: Span = Span::from_secs(1);
 /// Of the backlog at which a port asks, one in so many packets is one of a flow.
 const PACKETS_PER_FLOW: u64 = 4;
 
@@ -112,7 +112,7 @@ struct Wire {
 impl Wire {
     /// What its queue takes at most.
     fn waits(&self) -> Span {
-        time_of(self.queue_bytes, self.most_bps).min(LONGEST_QUEUE)
+        time_of(self.queue_bytes, self.most_bps).min(MAX_QUEUE)
     }
 }
 

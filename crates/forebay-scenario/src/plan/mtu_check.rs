@@ -5,7 +5,7 @@ use crate::LinkDirection;
 use crate::Scenario;
 use crate::format::error::Problem;
 use crate::format::faults::Faults;
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::keys::file::File;
 use crate::resolve::topology::Topology;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion};
@@ -34,7 +34,7 @@ impl<'a> FullPacket<'a> {
         Problem::PacketTooLarge { packet_bytes, mss_bytes, what }
     }
     /// The key that says how long it is, its value, and where that stands.
-    fn mss(&self, scenario: &Scenario, file: &File) -> (String, u16, Option<At<()>>) {
+    fn mss(&self, scenario: &Scenario, file: &File) -> (String, u16, Option<Spanned<()>>) {
         let own = file.tcp_of.iter().flat_map(|at| &at.value.0);
         let mut own = own.filter(|(name, _)| name.value == self.protocol);
         match own.find_map(|(_, table)| table.given("mss_bytes")) {
@@ -78,7 +78,7 @@ fn passes(
         for (direction, origin) in [&link.forward, &link.reverse].into_iter().zip(origins) {
             let mtu = direction.mtu_bytes;
             let place = || {
-                let ip = file.ip_version.as_ref().map(At::place);
+                let ip = file.ip_version.as_ref().map(Spanned::place);
                 origin.mtu.clone().or(at_mss.clone()).or(ip).unwrap_or_default()
             };
             if scenario.ip_version == IpVersion::V6 && mtu < MIN_IPV6_MTU_BYTES {

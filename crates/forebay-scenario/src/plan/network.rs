@@ -2,12 +2,12 @@
 //! the run need.
 
 use crate::format::fault::Fault;
-use crate::format::fields::{At, shown};
+use crate::format::fields::{Spanned, shown};
 use crate::format::item::whole;
 use crate::keys::file::{EventEntry, File};
 use crate::keys::inrpp;
 use crate::plan::{caches, mtu_check};
-use crate::registry::protocol::Bundle;
+use crate::registry::protocol::NetworkRequirements;
 use crate::registry::tables::ParamTables;
 use crate::registry::{Chosen, Kind, Line, Routers, Schemes};
 use crate::resolve::topology::Topology;
@@ -79,7 +79,7 @@ struct Carried {
 }
 
 /// What a protocol needs.
-type Need<'a> = (&'a str, Bundle);
+type Need<'a> = (&'a str, NetworkRequirements);
 
 impl Scenario {
     /// Routers and ports under one protocol, and under those that flows name.
@@ -157,7 +157,7 @@ impl Scenario {
     fn needed<K: Kind>(
         &self,
         needs: &[Need<'_>],
-        of: impl Fn(&Bundle) -> Option<&'static str>,
+        of: impl Fn(&NetworkRequirements) -> Option<&'static str>,
     ) -> Result<Option<Chosen<K>>, Problem> {
         let mut wanted = needs.iter().filter_map(|(by, bundle)| Some((*by, of(bundle)?)));
         let Some((by, name)) = wanted.next() else { return Ok(None) };
@@ -254,8 +254,8 @@ impl Unfit {
                     link == Some(self.link) && event.rate.as_ref().is_some_and(|r| r.value == rate)
                 };
                 let event = entries.clone().find(sets);
-                let place = event.and_then(|event| event.rate.as_ref().map(At::place));
-                let place = place.or_else(|| origin.schedule.as_ref().map(At::place))?;
+                let place = event.and_then(|event| event.rate.as_ref().map(Spanned::place));
+                let place = place.or_else(|| origin.schedule.as_ref().map(Spanned::place))?;
                 Some(place.fault(self.problem()))
             }
             Misfit::Mtu(_) if origin.mtu.is_some() => {

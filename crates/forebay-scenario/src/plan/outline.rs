@@ -1,7 +1,7 @@
 //! How large a scenario is, before its groups are expanded and its CSV files are read.
 
 use crate::format::fault::{Fault, Problem};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::keys::file::{CsvFiles, File, FlowGroup};
 use crate::plan::memory_estimate::{MemoryEstimate, Outline, Size};
 use crate::resolve::life;
@@ -15,7 +15,7 @@ use std::path::Path;
 pub(crate) fn outline(file: &File, base: &Path) -> Outline {
     let mut outline = Outline::default();
     let csv = file.csv.as_ref().map(|at| &at.value);
-    let lines = |path: fn(&CsvFiles) -> &Option<At<String>>| {
+    let lines = |path: fn(&CsvFiles) -> &Option<Spanned<String>>| {
         csv.and_then(|csv| path(csv).as_ref()).map_or(0, |at| rows(&base.join(&at.value)))
     };
     let [links, hosts, flows] = [lines(|c| &c.links), lines(|c| &c.hosts), lines(|c| &c.flows)];
@@ -34,7 +34,7 @@ pub(crate) fn outline(file: &File, base: &Path) -> Outline {
     outline
 }
 
-fn number(count: Option<&At<u32>>) -> u64 {
+fn number(count: Option<&Spanned<u32>>) -> u64 {
     count.map_or(1, |count| u64::from(count.value))
 }
 /// Whoever makes the flows says what is wrong with their rounds.
@@ -74,12 +74,12 @@ pub(crate) fn check(file: &File) -> Result<(), Fault> {
     let attached = groups.filter(|group| group.value.attach.is_some());
     let hosts = attached.map(|group| {
         let count = group.value.count.as_ref();
-        (count.map(At::place), number(count))
+        (count.map(Spanned::place), number(count))
     });
     let flows = file.flows.iter().flat_map(|at| &at.value).map(|at| {
         let group = &at.value;
-        let rounds = group.rounds.as_ref().map(At::place);
-        (rounds.or(group.count.as_ref().map(At::place)), flows_of(group, until(file)))
+        let rounds = group.rounds.as_ref().map(Spanned::place);
+        (rounds.or(group.count.as_ref().map(Spanned::place)), flows_of(group, until(file)))
     });
     within("hosts", hosts, |nodes| Outline { nodes, links: nodes, flows: 0 })?;
     within("flows", flows, |flows| Outline { flows, ..Outline::default() })
@@ -88,7 +88,7 @@ pub(crate) fn check(file: &File) -> Result<(), Fault> {
 /// Refuse a group that is too large, and one that is with those before it.
 fn within(
     what: &str,
-    counts: impl Iterator<Item = (Option<At<()>>, u64)>,
+    counts: impl Iterator<Item = (Option<Spanned<()>>, u64)>,
     of: fn(u64) -> Outline,
 ) -> Result<(), Fault> {
     let mut all = 0u64;

@@ -11,7 +11,7 @@ use forebay_net::NetEvent;
 use forebay_queue::Limit;
 
 /// A TCP segment without payload and options over IPv4.
-const SHORTEST_PACKET_BYTES: u64 = 40;
+const MIN_PACKET_BYTES: u64 = 40;
 
 /// Refuse thresholds that no queue within its limit reaches: nothing would be marked.
 pub(crate) fn check(scenario: &Scenario, topology: &Topology, faults: &mut Faults) {
@@ -73,7 +73,7 @@ fn longest_wait_ms(wire: &LinkDirection, rate: Rate) -> f64 {
     let overhead = u64::from(wire.overhead_bytes);
     let (packets, bytes) = match wire.queue {
         Limit::Packets(packets) => (packets, packets.saturating_mul(wire.mtu_bytes.into())),
-        Limit::Bytes(bytes) => (bytes / SHORTEST_PACKET_BYTES, bytes),
+        Limit::Bytes(bytes) => (bytes / MIN_PACKET_BYTES, bytes),
     };
     let bytes = bytes.saturating_add(wire.mtu_bytes.into());
     let bytes = bytes.saturating_add((packets + 1).saturating_mul(overhead));

@@ -16,7 +16,7 @@ const PACKET_BYTES: f64 = 1500.0;
 /// As many values as this are written in about a second: never too many.
 const FEW_VALUES: f64 = 1e7;
 /// More are never accepted: they fill the disk.
-const MOST_VALUES: f64 = 1e9;
+const MAX_VALUES: f64 = 1e9;
 
 /// Refuse a distance of samples with which the run has more values than [`FEW_VALUES`], and more
 /// than [`VALUES_PER_PACKET`] for each packet that its flows can send at most.
@@ -30,7 +30,7 @@ pub(crate) fn check(
     let Some(at) = &file.sample_s else { return Ok(()) };
     let run = Run::of(until, flows, links);
     let values = (flows.len() * FLOW_VALUES + 2 * links.len() * LINK_VALUES) as f64;
-    let most = (VALUES_PER_PACKET * run.packets).clamp(FEW_VALUES, MOST_VALUES);
+    let most = (VALUES_PER_PACKET * run.packets).clamp(FEW_VALUES, MAX_VALUES);
     let least_s = run.lasts_s * values / most;
     if sample.as_secs_f64() >= least_s {
         return Ok(());

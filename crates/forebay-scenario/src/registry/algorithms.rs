@@ -2,7 +2,7 @@
 //! registers.
 
 use crate::registry::param_types::{ParamSchema, of_algorithms};
-use crate::registry::protocol::Bundle;
+use crate::registry::protocol::NetworkRequirements;
 use crate::registry::{Chosen, Controllers, Line, Registry, first_line};
 use forebay_base::{Rng, Stream};
 use forebay_cc::{
@@ -101,9 +101,9 @@ impl Algorithm {
     }
 
     /// What its flows need in the network and of the transport.
-    pub fn bundle(&self) -> Bundle {
+    pub fn bundle(&self) -> NetworkRequirements {
         match &self.0 {
-            Kind::Table(entry) => Bundle::of_table(entry.name),
+            Kind::Table(entry) => NetworkRequirements::of_table(entry.name),
             Kind::Registered(one) => one.traits,
         }
     }

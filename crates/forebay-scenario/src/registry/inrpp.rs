@@ -3,7 +3,7 @@
 
 use super::specs::{self, params_of};
 use super::{Made, Routers};
-use crate::format::fields::{At, Field};
+use crate::format::fields::{Field, Spanned};
 use crate::format::item::Item;
 pub(super) use crate::keys::inrpp::NAME;
 use crate::keys::inrpp::{CACHE, GivenCache, InrppKeys, cache};
@@ -29,7 +29,7 @@ pub(super) fn over(table: &toml::Table, given: &toml::Table) -> Result<Made<Rout
     let mut made: Made<Routers> = specs::over(NAME, &table, &given)?;
     let Some(value) = own.or(common) else { return Ok(made) };
     let read = GivenCache::read(&Item::of(&value), CACHE);
-    let size = read.and_then(|given| cache(&At::new(given)));
+    let size = read.and_then(|given| cache(&Spanned::new(given)));
     if let ForwardingSpec::Inrpp(settings) = &mut made.machine {
         Arc::make_mut(settings).cache = size.map_err(|fault| fault.problem.to_string())?;
     }

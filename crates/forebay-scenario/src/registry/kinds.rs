@@ -3,7 +3,7 @@
 use super::specs::{over, params_of, read_spec};
 use super::{Kind, Line, Lines, Made, Make, Registry, inrpp};
 pub use crate::keys::kinds::{Controllers, Disciplines, Routers, Schemes, Word};
-use crate::registry::protocol::Bundle;
+use crate::registry::protocol::NetworkRequirements;
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::MakeDiscipline;
 use forebay_queue::{
@@ -56,7 +56,7 @@ pub(super) fn tables() -> Registry {
 
 impl Kind for Controllers {
     type Machine = ControllerMachine;
-    type Traits = Bundle;
+    type Traits = NetworkRequirements;
 
     fn lines(of: &Registry) -> &Lines<Controllers> {
         &of.controllers

@@ -3,7 +3,7 @@
 use super::{Chosen, Kind, Line, Made, Registry};
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, note};
-use crate::format::fields::{At, Field};
+use crate::format::fields::{Field, Spanned};
 use crate::format::item::{Item, Value, join};
 use crate::format::source::Loc;
 use crate::keys::file::Queue;
@@ -78,7 +78,7 @@ pub(crate) fn check(registry: &Registry, document: &Item, faults: &mut Faults) {
 /// The line of that name.
 pub(crate) fn lookup<K: Kind>(
     registry: &Registry,
-    name: &At<String>,
+    name: &Spanned<String>,
 ) -> Result<Arc<Line<K>>, Fault> {
     registry.line(&name.value).cloned().ok_or_else(|| {
         let problem = Problem::UnknownName { kind: K::WORD, name: name.value.clone() };
@@ -91,7 +91,7 @@ pub(crate) fn lookup<K: Kind>(
 /// name, of none of the kind.
 pub(crate) fn check_keys<K: Kind>(
     registry: &Registry,
-    name: Option<&At<String>>,
+    name: Option<&Spanned<String>>,
     params: &[Param],
     key: &str,
     own: &[&str],
@@ -112,7 +112,7 @@ pub(crate) fn check_keys<K: Kind>(
 pub(crate) fn choose<K: Kind>(
     line: Arc<Line<K>>,
     params: &[Param],
-    place: &At<()>,
+    place: &Spanned<()>,
 ) -> Result<Chosen<K>, Fault> {
     make(&line, params, place).map(|(made, given)| Chosen::of(line, made, given))
 }
@@ -121,7 +121,7 @@ pub(crate) fn choose<K: Kind>(
 pub(super) fn make<K: Kind>(
     line: &Line<K>,
     params: &[Param],
-    place: &At<()>,
+    place: &Spanned<()>,
 ) -> Result<(Made<K>, toml::Table), Fault> {
     let (mut given, mut wrong) = (toml::Table::new(), None);
     let mut made = line.defaults();
@@ -164,7 +164,7 @@ pub(super) fn make<K: Kind>(
 /// Parameters as they would be given.
 pub(crate) fn given(params: &toml::Table) -> Vec<Param> {
     let param = |(key, value): (&String, &toml::Value)| {
-        let (key, value) = (key.clone(), At::new(value.clone()));
+        let (key, value) = (key.clone(), Spanned::new(value.clone()));
         Param { key, key_loc: Loc::default(), value }
     };
     params.iter().map(param).collect()

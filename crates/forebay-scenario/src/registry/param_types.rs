@@ -1,7 +1,7 @@
 //! What a parameter takes, in words, from its JSON Schema: for values that serde does not read.
 
 use crate::format::fault::{Fault, Problem};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::item::Item;
 use crate::format::takes::{Takes, plain};
 use serde_json::{Map, Value as Json};
@@ -19,7 +19,7 @@ impl ParamSchema {
         properties.map(|(key, _)| key.as_str()).collect()
     }
     /// The fault of the value of a parameter that was refused with `error`.
-    pub fn fault(&self, key: &str, value: &At<toml::Value>, error: String) -> Fault {
+    pub fn fault(&self, key: &str, value: &Spanned<toml::Value>, error: String) -> Fault {
         let takes = Takes::of(&plain(&self.root, &self.params["properties"][key]));
         let item = Item { loc: value.loc, ..Item::of(&value.value) };
         let checked = takes.map_or(Ok(()), |takes| takes.check(&item, &value.key));

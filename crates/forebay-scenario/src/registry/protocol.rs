@@ -10,7 +10,7 @@ use crate::keys::inrpp;
 ///
 /// [`Registration::needs`]: crate::Registration::needs
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Bundle {
+pub struct NetworkRequirements {
     /// The scheme of the ports of routers, by name, unless the scenario gives them one; None: any
     /// will do.
     pub port: Option<&'static str>,
@@ -47,23 +47,23 @@ impl ReferenceMode {
 }
 
 /// The protocols of the table that need something.
-const BUNDLES: &[(&str, Bundle)] = &[
-    ("rcp", Bundle { port: Some("rcp"), ..Bundle::NONE }),
+const BUNDLES: &[(&str, NetworkRequirements)] = &[
+    ("rcp", NetworkRequirements { port: Some("rcp"), ..NetworkRequirements::NONE }),
     (
         inrpp::NAME,
-        Bundle {
+        NetworkRequirements {
             router: Some(inrpp::NAME),
             reference: ReferenceMode::Pooled,
             buffers_hold_a_flow: true,
-            ..Bundle::NONE
+            ..NetworkRequirements::NONE
         },
     ),
-    ("kickass", Bundle { port: Some("kickass"), ..Bundle::NONE }),
+    ("kickass", NetworkRequirements { port: Some("kickass"), ..NetworkRequirements::NONE }),
 ];
 
-impl Bundle {
+impl NetworkRequirements {
     /// What a protocol has that needs nothing.
-    pub const NONE: Bundle = Bundle {
+    pub const NONE: NetworkRequirements = NetworkRequirements {
         port: None,
         router: None,
         reference: ReferenceMode::SinglePath,
@@ -72,9 +72,9 @@ impl Bundle {
     };
 
     /// That of a protocol of the table; empty if it has no line.
-    pub(crate) fn of_table(protocol: &str) -> Bundle {
+    pub(crate) fn of_table(protocol: &str) -> NetworkRequirements {
         let line = BUNDLES.iter().find(|(name, _)| *name == protocol);
-        line.map_or_else(Bundle::default, |(_, bundle)| *bundle)
+        line.map_or_else(NetworkRequirements::default, |(_, bundle)| *bundle)
     }
 }
 
@@ -85,9 +85,9 @@ mod tests {
 
     #[test]
     fn a_protocol_without_a_line_needs_nothing() {
-        assert_eq!(Bundle::of_table("cubic"), Bundle::default());
-        assert_eq!(Bundle::of_table("rcp").port, Some("rcp"));
-        let inrpp = Bundle::of_table("inrpp");
+        assert_eq!(NetworkRequirements::of_table("cubic"), NetworkRequirements::default());
+        assert_eq!(NetworkRequirements::of_table("rcp").port, Some("rcp"));
+        let inrpp = NetworkRequirements::of_table("inrpp");
         assert_eq!((inrpp.port, inrpp.router), (None, Some("inrpp")));
         assert_eq!(inrpp.reference, ReferenceMode::Pooled);
     }
@@ -98,7 +98,7 @@ mod tests {
         for (i, (name, bundle)) in BUNDLES.iter().copied().enumerate() {
             assert!(BUNDLES[..i].iter().all(|(other, _)| *other != name), "{name}");
             assert!(registry.algorithm(name).is_some(), "{name}");
-            assert_ne!(bundle, Bundle::default());
+            assert_ne!(bundle, NetworkRequirements::default());
             assert!(
                 bundle.port.is_none_or(|port| registry.line::<Schemes>(port).is_some()),
                 "{name}"

@@ -4,7 +4,7 @@ use super::kinds::{ControllerMachine, Controllers, Disciplines, Routers, Schemes
 use super::specs::first_line;
 use super::{Kind, Line, Made};
 use crate::format::names::{Name, is_name};
-use crate::registry::protocol::Bundle;
+use crate::registry::protocol::NetworkRequirements;
 use forebay_base::head_comment;
 use forebay_cc::{AnyController, AnyFeedback, Controller, Feedback, Init, ParamError};
 use forebay_net::MakeDiscipline;
@@ -75,7 +75,7 @@ where
     }
 
     /// What its flows need in the network, by name.
-    pub fn needs(self, bundle: Bundle) -> Self {
+    pub fn needs(self, bundle: NetworkRequirements) -> Self {
         Registration { traits: bundle, ..self }
     }
 }

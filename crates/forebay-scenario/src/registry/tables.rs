@@ -5,7 +5,7 @@ use super::named::{Place, make};
 use super::{Kind, Line, Registry, Routers, Schemes};
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
-use crate::format::fields::{At, Section};
+use crate::format::fields::{Section, Spanned};
 use crate::format::item::{Item, Value, whole};
 use crate::keys::file::File;
 use crate::keys::inrpp::{InrppKeys, NAME};
@@ -104,7 +104,7 @@ fn one<K: Kind>(
             faults.add(fault.suggest(&entry.key, known.iter().copied()));
         }
     }
-    let place = At { value: (), loc: whole(0), key: line.name.to_string() };
+    let place = Spanned { value: (), loc: whole(0), key: line.name.to_string() };
     let (made, _) = faults.keep(make(line, &given, &place))?;
     Some((line.name.as_str(), ParamTable { given, params: made.params }))
 }

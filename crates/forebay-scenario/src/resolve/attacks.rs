@@ -2,17 +2,17 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, both};
-use crate::format::fields::{At, value_or};
+use crate::format::fields::{Spanned, value_or};
 use crate::keys::attacks::AttackEntry;
 use crate::keys::file::File;
 use crate::model::attacks::Attack;
 use crate::resolve::topology::Topology;
 use crate::{Flow, Scenario};
 use forebay_base::{FlowId, IpVersion, Span, Time};
-use forebay_net::{Forgery, Knowledge};
+use forebay_net::{Knowledge, SpoofedFragment};
 
 /// Most packets that all attacks of a scenario forge: each is an event.
-const MOST_PACKETS: u64 = 1_000_000;
+const MAX_PACKETS: u64 = 1_000_000;
 
 /// All attacks of a file.
 pub(crate) fn expand(
@@ -30,7 +30,7 @@ pub(crate) fn expand(
 }
 
 fn one(
-    entry: &At<AttackEntry>,
+    entry: &Spanned<AttackEntry>,
     topology: &Topology,
     flows: &[Flow],
     file: &File,
@@ -45,12 +45,12 @@ fn one(
     let (from, flow) = both(node, flow_of(flow, flows))?;
     let number = value_or(count, 1);
     *packets += u64::from(number);
-    if let Some(at) = count.as_ref().filter(|_| *packets > MOST_PACKETS) {
+    if let Some(at) = count.as_ref().filter(|_| *packets > MAX_PACKETS) {
         let (found, expected) =
-            (packets.to_string(), format!("at most {MOST_PACKETS} packets in all attacks"));
+            (packets.to_string(), format!("at most {MAX_PACKETS} packets in all attacks"));
         return Err(at.fault(Problem::OutOfRange { found, expected }));
     }
-    let lead = lead_bytes.as_ref().map_or(Ok(Forgery::MIN_LEAD_BYTES), lead_of)?;
+    let lead = lead_bytes.as_ref().map_or(Ok(SpoofedFragment::MIN_LEAD_BYTES), lead_of)?;
     Ok(Attack {
         from,
         flow,
@@ -62,7 +62,7 @@ fn one(
     })
 }
 
-fn flow_of(at: &At<u32>, flows: &[Flow]) -> Result<FlowId, Fault> {
+fn flow_of(at: &Spanned<u32>, flows: &[Flow]) -> Result<FlowId, Fault> {
     let index = at.value.checked_sub(1).filter(|&index| (index as usize) < flows.len());
     index.map(FlowId).ok_or_else(|| {
         let expected = format!("the number of a flow, 1 to {}", flows.len());
@@ -70,8 +70,8 @@ fn flow_of(at: &At<u32>, flows: &[Flow]) -> Result<FlowId, Fault> {
     })
 }
 
-fn lead_of(at: &At<u16>) -> Result<u16, Fault> {
-    let (least, most) = (Forgery::MIN_LEAD_BYTES, Forgery::MAX_LEAD_BYTES);
+fn lead_of(at: &Spanned<u16>) -> Result<u16, Fault> {
+    let (least, most) = (SpoofedFragment::MIN_LEAD_BYTES, SpoofedFragment::MAX_LEAD_BYTES);
     if (least..=most).contains(&at.value) && at.value.is_multiple_of(8) {
         return Ok(at.value);
     }
@@ -82,12 +82,12 @@ fn lead_of(at: &At<u16>) -> Result<u16, Fault> {
 /// The keys that say an attack.
 pub(crate) fn describe(attack: &Attack, scenario: &Scenario) -> AttackEntry {
     AttackEntry {
-        from: At::new(scenario.nodes[attack.from.index()].name.clone()),
-        flow: At::new(attack.flow.0 + 1),
-        start: At::some(attack.start.since(Time::ZERO)),
-        every: At::some(attack.every),
-        count: At::some(attack.count),
-        lead_bytes: At::some(attack.lead_bytes),
-        knows: At::some(attack.knows),
+        from: Spanned::new(scenario.nodes[attack.from.index()].name.clone()),
+        flow: Spanned::new(attack.flow.0 + 1),
+        start: Spanned::some(attack.start.since(Time::ZERO)),
+        every: Spanned::some(attack.every),
+        count: Spanned::some(attack.count),
+        lead_bytes: Spanned::some(attack.lead_bytes),
+        knows: Spanned::some(attack.knows),
     }
 }

@@ -29,7 +29,7 @@ const TIMES: u64 = 2;
 /// No flow of that length needs more than the preset has.
 const ENOUGH_BYTES: u64 = 4 << 20;
 /// The most of a queue that counts, at the rate of its link.
-const LONGEST_QUEUE: Span = Span::from_secs(1);
+const MAX_QUEUE: Span = Span::from_secs(1);
 
 /// Raise those buffers of `config` that `table`, which stands on a preset, leaves to `modern`.
 pub(crate) fn follow(needed: &mut Needed<'_>, table: &Tcp, config: &mut TcpConfig) {
@@ -104,7 +104,7 @@ fn directions(links: &[Link], events: &[EventSpec]) -> Vec<LinkBounds> {
         }
     }
     for direction in &mut directions {
-        direction.queue_bytes = direction.queue_bytes.min(direction.rate.bytes_in(LONGEST_QUEUE));
+        direction.queue_bytes = direction.queue_bytes.min(direction.rate.bytes_in(MAX_QUEUE));
     }
     directions
 }

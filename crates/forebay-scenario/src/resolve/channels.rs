@@ -1,7 +1,7 @@
 //! The channels that links name: trace files, generators, buckets.
 
 use crate::format::fault::{Fault, Problem};
-use crate::format::fields::{At, shown};
+use crate::format::fields::{Spanned, shown};
 use crate::format::traces::{self, TraceFileError};
 use crate::format::units::Number;
 use crate::keys::channels::{
@@ -20,11 +20,11 @@ impl GeneratorKey {
     pub fn describe(generated: &GeneratedTrace) -> GeneratorKey {
         let GeneratedTrace { profile, seconds, scale, seed, offset } = *generated;
         GeneratorKey(GeneratorTable {
-            name: At::new(profile.name.to_string()),
-            length: Some(At::new(Span::from_secs(seconds.into()))),
-            scale: Some(At::new(Number(scale))),
-            seed: seed.map(|seed| At::new(seed as u32)),
-            offset: (offset != Offset::default()).then(|| At::new(offset)),
+            name: Spanned::new(profile.name.to_string()),
+            length: Some(Spanned::new(Span::from_secs(seconds.into()))),
+            scale: Some(Spanned::new(Number(scale))),
+            seed: seed.map(|seed| Spanned::new(seed as u32)),
+            offset: (offset != Offset::default()).then(|| Spanned::new(offset)),
         })
     }
     /// What the keys say.
@@ -35,14 +35,14 @@ impl GeneratorKey {
             name.fault(problem).suggest(&name.value, CHANNEL_PROFILES.iter().map(|p| p.name))
         })?;
         const SECOND_NS: u64 = 1_000_000_000;
-        let whole = |at: &At<Span>| {
+        let whole = |at: &Spanned<Span>| {
             let ns = at.value.as_nanos();
             let fits = ns.is_multiple_of(SECOND_NS) && (1..=3_600).contains(&(ns / SECOND_NS));
             let (found, expected) = (shown(&at.value), "whole seconds, 1s to 3600s".to_string());
             let seconds = (ns / SECOND_NS) as u32;
             if fits { Ok(seconds) } else { Err(at.fault(Problem::OutOfRange { found, expected })) }
         };
-        let scaled = |at: &At<Number>| {
+        let scaled = |at: &Spanned<Number>| {
             if at.value.0 > 0.0 && at.value.0 <= 100.0 {
                 Ok(at.value.0)
             } else {
@@ -64,8 +64,8 @@ impl GeneratorKey {
 impl TraceKey {
     /// The keys of a trace.
     pub fn describe(file: &TraceFile) -> TraceKey {
-        let offset = (file.offset != Offset::default()).then(|| At::new(file.offset));
-        TraceKey(TraceTable { file: At::new(file.path.clone()), offset })
+        let offset = (file.offset != Offset::default()).then(|| Spanned::new(file.offset));
+        TraceKey(TraceTable { file: Spanned::new(file.path.clone()), offset })
     }
 }
 
@@ -84,7 +84,7 @@ impl TraceFiles {
         TraceFiles { base: base.to_path_buf(), ..TraceFiles::default() }
     }
     /// A rate stands beside a trace.
-    pub fn note_unused(&self, rate: &At<Rate>, trace: &str) {
+    pub fn note_unused(&self, rate: &Spanned<Rate>, trace: &str) {
         let note = format!("{} is not used: {trace} says the rate", rate.key);
         self.unused.borrow_mut().insert(note);
     }
@@ -93,7 +93,7 @@ impl TraceFiles {
         self.unused.borrow().iter().cloned().collect()
     }
     /// The trace that a key names.
-    pub fn open(&self, key: &At<TraceKey>) -> Result<TraceFile, Fault> {
+    pub fn open(&self, key: &Spanned<TraceKey>) -> Result<TraceFile, Fault> {
         let TraceTable { file, offset } = &key.value.0;
         let full = self.base.join(&file.value);
         let path = full.display().to_string();
@@ -114,7 +114,7 @@ impl TraceFiles {
 
 /// A bucket in front of a link, checked against its rate and the longest packet in bytes.
 pub(crate) fn bucket_of(
-    bucket: &At<BucketTable>,
+    bucket: &Spanned<BucketTable>,
     rate: Rate,
     packet_bytes: u64,
 ) -> Result<Channel, Fault> {
@@ -137,7 +137,7 @@ pub(crate) fn bucket_of(
     }
 }
 
-fn fault(file: &At<String>, error: TraceFileError) -> Fault {
+fn fault(file: &Spanned<String>, error: TraceFileError) -> Fault {
     match error {
         TraceFileError::Io { path, why, .. } => {
             let hint = format!("give the file with --set {}=PATH", file.set_path());

@@ -2,7 +2,7 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, both};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::units::Probability;
 use crate::keys::file::{Direction, EventEntry, File, LinkState, RouteEntry};
 use crate::resolve::topology::{self, Topology};
@@ -23,7 +23,7 @@ pub(crate) fn expand(file: &File, topology: &Topology, faults: &mut Faults) -> V
     events
 }
 
-fn expand_one(entry: &At<EventEntry>, topology: &Topology) -> Result<Vec<NetEvent>, Fault> {
+fn expand_one(entry: &Spanned<EventEntry>, topology: &Topology) -> Result<Vec<NetEvent>, Fault> {
     let event = &entry.value;
     let changes = event.rate.is_some()
         || event.delay.is_some()
@@ -112,7 +112,7 @@ fn link_events(event: &EventEntry, link: usize) -> Vec<NetEvent> {
 }
 
 fn route_event(route: &RouteEntry, topology: &Topology) -> Result<NetEvent, Fault> {
-    let named = |at: &At<String>| topology.named(&at.value, |problem| at.fault(problem));
+    let named = |at: &Spanned<String>| topology.named(&at.value, |problem| at.fault(problem));
     let (node, dst) = both(named(&route.node), named(&route.dst))?;
     if topology.is_host(node) || !topology.is_host(dst) {
         let text = "a route goes from a router (`node`) to a host (`dst`)".to_string();
@@ -131,10 +131,11 @@ fn route_event(route: &RouteEntry, topology: &Topology) -> Result<NetEvent, Faul
 
 /// The keys that say an event.
 pub(crate) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> EventEntry {
-    fn some<T>(value: T) -> Option<At<T>> {
-        Some(At::new(value))
+    fn some<T>(value: T) -> Option<Spanned<T>> {
+        Some(Spanned::new(value))
     }
-    let mut entry = EventEntry { at: At::new(event.at.since(Time::ZERO)), ..Default::default() };
+    let mut entry =
+        EventEntry { at: Spanned::new(event.at.since(Time::ZERO)), ..Default::default() };
     let mut on = |id: LinkId| {
         entry.link = some(links[id.index() / 2].name.clone());
         let forward = id.index().is_multiple_of(2);
@@ -161,9 +162,9 @@ pub(crate) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> Eve
             let at_node = |link: &&Link| link.a == node || link.b == node;
             let via = via.and_then(|port| links.iter().filter(at_node).nth(port.index()));
             entry.route = some(RouteEntry {
-                node: At::new(name(node)),
-                dst: At::new(name(dst)),
-                via: via.map(|link| At::new(link.name.clone())),
+                node: Spanned::new(name(node)),
+                dst: Spanned::new(name(dst)),
+                via: via.map(|link| Spanned::new(link.name.clone())),
             });
         }
     }

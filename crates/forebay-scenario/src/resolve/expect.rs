@@ -2,8 +2,8 @@
 
 use crate::Scenario;
 use crate::format::fault::{Fault, Problem};
-use crate::format::faults::{Faults, Lost, all, both};
-use crate::format::fields::{At, shown};
+use crate::format::faults::{Faults, Unresolved, all, both};
+use crate::format::fields::{Spanned, shown};
 use crate::format::item::{Item, Value};
 use crate::format::names::Name;
 use crate::format::source::is_unseen;
@@ -23,7 +23,7 @@ pub(crate) fn resolve(
     file: &File,
     scenario: &Scenario,
     names: &Names,
-    lost: &Lost,
+    lost: &Unresolved,
     faults: &mut Faults,
 ) -> Vec<Expectation> {
     let Some(entries) = &file.expect else { return Vec::new() };
@@ -49,7 +49,7 @@ struct Known<'a> {
 }
 
 impl Known<'_> {
-    fn expectation(&self, entry: &At<ExpectEntry>) -> Result<Expectation, Fault> {
+    fn expectation(&self, entry: &Spanned<ExpectEntry>) -> Result<Expectation, Fault> {
         let ExpectEntry { metric, op, value, name, protocol, class, link, over } = &entry.value;
         let protocol = protocol.as_ref().map(|at| self.protocol(at)).transpose();
         let name = name.as_ref().map(one_line).transpose();
@@ -72,7 +72,7 @@ impl Known<'_> {
     }
 
     /// A protocol that the scenario compares.
-    fn protocol(&self, at: &At<String>) -> Result<Name, Fault> {
+    fn protocol(&self, at: &Spanned<String>) -> Result<Name, Fault> {
         let follows = self.protocols_wrong;
         let name = self.names.lookup(at).map_err(|fault| fault.following(follows))?;
         if self.scenario.protocols.contains(&name) {
@@ -92,8 +92,8 @@ impl Known<'_> {
     fn link(
         &self,
         metric: &MetricDoc,
-        link: Option<&At<String>>,
-        entry: &At<ExpectEntry>,
+        link: Option<&Spanned<String>>,
+        entry: &Spanned<ExpectEntry>,
     ) -> Result<Option<String>, Fault> {
         let Some(at) = link else {
             if metric.by_link == OfLinks::No {
@@ -131,7 +131,7 @@ impl Known<'_> {
     fn class(
         &self,
         metric: &MetricDoc,
-        class: Option<&At<String>>,
+        class: Option<&Spanned<String>>,
     ) -> Result<Option<String>, Fault> {
         let Some(at) = class else { return Ok(None) };
         if metric.by_class {
@@ -142,7 +142,7 @@ impl Known<'_> {
     }
 
     /// Errors if under a protocol that `made` is about no flow has its class.
-    fn has_class(&self, made: &Expectation, at: &At<String>) -> Result<(), Fault> {
+    fn has_class(&self, made: &Expectation, at: &Spanned<String>) -> Result<(), Fault> {
         let scenario = self.scenario;
         let classes: BTreeSet<&str> =
             scenario.protocols.iter().flat_map(|protocol| scenario.classes(protocol)).collect();
@@ -222,7 +222,7 @@ impl Scenario {
 }
 
 /// The metric of that name, which is one number, or one for each link.
-fn metric_of(at: &At<String>) -> Result<&'static MetricDoc, Fault> {
+fn metric_of(at: &Spanned<String>) -> Result<&'static MetricDoc, Fault> {
     if let Some(metric) = comparable().find(|metric| metric.name == at.value) {
         return Ok(metric);
     }
@@ -234,7 +234,7 @@ fn metric_of(at: &At<String>) -> Result<&'static MetricDoc, Fault> {
     Err(at.fault(problem).suggest(&at.value, comparable().map(|metric| metric.name)))
 }
 
-fn bound(metric: &MetricDoc, op: &At<Op>, value: &At<Expected>) -> Result<Bound, Fault> {
+fn bound(metric: &MetricDoc, op: &Spanned<Op>, value: &Spanned<Expected>) -> Result<Bound, Fault> {
     let wrong = |expected: &str, found: &str| {
         let (expected, found) = (expected.to_string(), found.to_string());
         value.fault(Problem::WrongType { expected, found })
@@ -261,7 +261,7 @@ fn bound(metric: &MetricDoc, op: &At<Op>, value: &At<Expected>) -> Result<Bound,
         let op = shown(&op.value);
         return Err(wrong(&format!("one value with op = \"{op}\""), "an array"));
     };
-    let scalar = At { value: scalar.clone(), loc: value.loc, key: value.key.clone() };
+    let scalar = Spanned { value: scalar.clone(), loc: value.loc, key: value.key.clone() };
     let end = number(metric, &scalar)?;
     Ok(match op.value {
         Op::Below => Bound::Below(end),
@@ -273,7 +273,7 @@ fn bound(metric: &MetricDoc, op: &At<Op>, value: &At<Expected>) -> Result<Bound,
 }
 
 /// The value in the unit of results. No metric is negative.
-fn number(metric: &MetricDoc, at: &At<Scalar>) -> Result<f64, Fault> {
+fn number(metric: &MetricDoc, at: &Spanned<Scalar>) -> Result<f64, Fault> {
     let value = match &at.value {
         Scalar::Number(number) => *number,
         Scalar::Text(text) => {
@@ -303,7 +303,7 @@ fn over_seeds(rule: &OverRule) -> Over {
 }
 
 /// A name, which is printed as it stands.
-fn one_line(at: &At<String>) -> Result<String, Fault> {
+fn one_line(at: &Spanned<String>) -> Result<String, Fault> {
     let plain = !at.value.is_empty() && !at.value.chars().any(is_unseen);
     if plain {
         return Ok(at.value.clone());
@@ -313,9 +313,9 @@ fn one_line(at: &At<String>) -> Result<String, Fault> {
 }
 
 /// The keys that say the expectations of a scenario; None if it has none.
-pub(crate) fn describe(scenario: &Scenario) -> Option<At<Vec<At<ExpectEntry>>>> {
-    let entries: Vec<_> = scenario.expectations_that_stand().map(entry).map(At::new).collect();
-    (!entries.is_empty()).then(|| At::new(entries))
+pub(crate) fn describe(scenario: &Scenario) -> Option<Spanned<Vec<Spanned<ExpectEntry>>>> {
+    let entries: Vec<_> = scenario.expectations_that_stand().map(entry).map(Spanned::new).collect();
+    (!entries.is_empty()).then(|| Spanned::new(entries))
 }
 
 fn entry(of: &Expectation) -> ExpectEntry {
@@ -329,24 +329,24 @@ fn entry(of: &Expectation) -> ExpectEntry {
         Bound::Within(..) => Op::Within,
     };
     let value = match of.bound.ends() {
-        (low, Some(high)) => Expected::Range([low, high].map(number).map(At::new).into()),
+        (low, Some(high)) => Expected::Range([low, high].map(number).map(Spanned::new).into()),
         (end, None) => Expected::One(number(end)),
     };
     let over = match of.over {
         Over::Mean => OverRule::Named(OverName::Mean),
         Over::Min => OverRule::Named(OverName::Min),
         Over::Max => OverRule::Named(OverName::Max),
-        Over::Share(share) => OverRule::Share(ShareTable { share: At::new(Share(share)) }),
+        Over::Share(share) => OverRule::Share(ShareTable { share: Spanned::new(Share(share)) }),
     };
-    let text = |value: &Option<String>| value.clone().map(At::new);
+    let text = |value: &Option<String>| value.clone().map(Spanned::new);
     ExpectEntry {
-        metric: At::new(of.metric.to_string()),
-        op: At::new(op),
-        value: At::new(value),
+        metric: Spanned::new(of.metric.to_string()),
+        op: Spanned::new(op),
+        value: Spanned::new(value),
         name: text(&of.name),
-        protocol: of.protocol.as_ref().map(|name| At::new(name.to_string())),
+        protocol: of.protocol.as_ref().map(|name| Spanned::new(name.to_string())),
         class: text(&of.class),
         link: text(&of.link),
-        over: Some(At::new(over)),
+        over: Some(Spanned::new(over)),
     }
 }

@@ -4,7 +4,7 @@ use crate::Flow;
 use crate::format::csv;
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, all, both};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::names::{Name, is_name};
 use crate::format::source::Sources;
 use crate::keys::file::{CsvFiles, File, FlowGroup, numbered};
@@ -16,12 +16,12 @@ use crate::resolve::sizes;
 use crate::resolve::topology::{MAX_ENTITIES, Topology, numbers};
 use forebay_base::units::MAX_SPAN;
 use forebay_base::{NodeId, Span, Time};
-use forebay_net::Law;
+use forebay_net::TimeDistribution;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 /// Most classes of flows in a scenario: each has distributions of delays of its own.
-const MOST_CLASSES: usize = 100;
+const MAX_CLASSES: usize = 100;
 
 /// Makes flows, each with a route there and back.
 struct Table<'a> {
@@ -76,7 +76,7 @@ pub(crate) fn expand(
 
 impl Table<'_> {
     /// Add the flows of a group; the rounds of each of its users.
-    fn add_group(&mut self, group: &At<FlowGroup>) -> Result<usize, Fault> {
+    fn add_group(&mut self, group: &Spanned<FlowGroup>) -> Result<usize, Fault> {
         let flow = &group.value;
         let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
         let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
@@ -97,12 +97,12 @@ impl Table<'_> {
             let text = "classes by size of a flow that sends without end".to_string();
             return Err(at.fault(Problem::Conflict(text)));
         }
-        let spare = matches!(&flow.rounds, Some(At { value: Rounds::UntilEnd, .. }));
+        let spare = matches!(&flow.rounds, Some(Spanned { value: Rounds::UntilEnd, .. }));
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
         for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
             let start = start + every * i as u64;
             if start > MAX_SPAN {
-                let at = flow.every.as_ref().map_or_else(|| group.place(), At::place);
+                let at = flow.every.as_ref().map_or_else(|| group.place(), Spanned::place);
                 let problem = Problem::OutOfRange {
                     found: format!("start of flow {i}: {start}"),
                     expected: "at most 100 years".into(),
@@ -161,7 +161,7 @@ impl Table<'_> {
     }
 
     /// The host that a pattern and a number name.
-    fn end(&self, pattern: &At<String>, number: Option<u32>) -> Result<NodeId, Fault> {
+    fn end(&self, pattern: &Spanned<String>, number: Option<u32>) -> Result<NodeId, Fault> {
         let name = numbered(pattern, number)?;
         let node = self.topology.named(&name, |problem| pattern.fault(problem))?;
         self.host(node, |problem| pattern.fault(problem))
@@ -183,8 +183,8 @@ impl Table<'_> {
         if !is_name(name) {
             return Err(out_of_range("1 to 40 lower-case letters, digits and `-`".to_string()));
         }
-        if self.classes.len() >= MOST_CLASSES && !self.classes.contains(name) {
-            return Err(out_of_range(format!("at most {MOST_CLASSES} classes")));
+        if self.classes.len() >= MAX_CLASSES && !self.classes.contains(name) {
+            return Err(out_of_range(format!("at most {MAX_CLASSES} classes")));
         }
         let name = Name::from(name);
         self.classes.insert(name.clone());
@@ -281,7 +281,7 @@ impl Table<'_> {
                 let other = first + row_before;
                 let fault = |problem| row.fault(csv::AFTER, problem);
                 life::check(&self.flows, (flow, other), self.topology, fault)?;
-                life::follow(&mut self.flows[flow], other, Law::Constant(think));
+                life::follow(&mut self.flows[flow], other, TimeDistribution::Constant(think));
                 Ok(())
             }
             None => Ok(()),

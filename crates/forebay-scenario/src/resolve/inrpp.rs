@@ -2,7 +2,7 @@
 
 use crate::format::error::Problem;
 use crate::format::faults::Faults;
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::keys::file::File;
 use crate::keys::inrpp::{InrppKeys, InrppTable, NAME, cache};
 use crate::model::inrpp::InrppNetwork;
@@ -23,7 +23,7 @@ pub(crate) fn resolve(
     topology: &mut Topology,
     faults: &mut Faults,
 ) -> InrppNetwork {
-    let Some(At { value: InrppTable { table, .. }, .. }) = &file.inrpp else {
+    let Some(Spanned { value: InrppTable { table, .. }, .. }) = &file.inrpp else {
         return InrppNetwork::default();
     };
     if let Some(names) = &table.routers {
@@ -49,7 +49,7 @@ pub(crate) fn resolve(
 }
 
 /// The routers of a list, each once, in order of id.
-fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> BTreeSet<NodeId> {
+fn named(names: &[Spanned<String>], topology: &Topology, faults: &mut Faults) -> BTreeSet<NodeId> {
     let mut routers = BTreeSet::new();
     for name in names {
         let node = topology.router(&name.value, |problem| name.fault(problem));
@@ -70,6 +70,6 @@ fn named(names: &[At<String>], topology: &Topology, faults: &mut Faults) -> BTre
 
 /// The table that says every setting.
 pub(crate) fn describe(network: &InrppNetwork) -> InrppTable {
-    let table = InrppKeys { routers: None, cache: At::some(network.cache()) };
+    let table = InrppKeys { routers: None, cache: Spanned::some(network.cache()) };
     InrppTable { table, params: given(&params(&network.settings)) }
 }

@@ -4,18 +4,18 @@ use crate::Flow;
 use crate::format::csv::{self, Row};
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, all, both};
-use crate::format::fields::{At, Field, shown};
+use crate::format::fields::{Field, Spanned, shown};
 use crate::format::units::Bytes;
 use crate::keys::file::FlowGroup;
 use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
 use crate::resolve::topology::Topology;
 use forebay_base::{FlowId, Span, Time};
-use forebay_net::{After, Law, Life, Writing, in_a_circle};
+use forebay_net::{After, AppSchedule, TimeDistribution, Writing, in_a_circle};
 use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The life of the first flow of a group, whom it follows left out; None if it has none.
-pub(crate) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<Life>, Fault> {
+pub(crate) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<AppSchedule>, Fault> {
     let write = flow.write.as_ref().map(|at| writing(at, mss_bytes)).transpose();
     let stop = match flow.after {
         None => start(flow).and_then(|(start, _)| check_stop(flow.stop.as_ref(), start)),
@@ -31,15 +31,15 @@ pub(crate) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<Life>,
     let (write, _) = both(write, both(stop, think))?;
     let stop = flow.stop.as_ref().map(|at| Time::ZERO + at.value);
     let spare = flow.spare.as_ref().is_some_and(|at| at.value);
-    let life = Life { after: None, stop, write, spare };
-    Ok((life != Life::default()).then_some(life))
+    let life = AppSchedule { after: None, stop, write, spare };
+    Ok((life != AppSchedule::default()).then_some(life))
 }
 
 /// The earliest start of the first flow of a group, and the law of what comes behind that.
-pub(crate) fn start(flow: &FlowGroup) -> Result<(Span, Option<Law>), Fault> {
+pub(crate) fn start(flow: &FlowGroup) -> Result<(Span, Option<TimeDistribution>), Fault> {
     match &flow.start {
         None => Ok((Span::ZERO, None)),
-        Some(At { value: LawOf(Law::Constant(start)), .. }) => Ok((*start, None)),
+        Some(Spanned { value: LawOf(TimeDistribution::Constant(start)), .. }) => Ok((*start, None)),
         Some(at) => {
             let stop = flow.stop.as_ref().map(|_| "`stop`: it may come before the start");
             let every = flow.every.as_ref().map(|_| "`every`: it is drawn for each flow");
@@ -56,8 +56,8 @@ pub(crate) fn start(flow: &FlowGroup) -> Result<(Span, Option<Law>), Fault> {
 
 /// A flow that follows another has no start of its own, and is another.
 fn check_after(flow: &FlowGroup) -> Result<(), Fault> {
-    let start = flow.start.as_ref().map(At::place);
-    let given = [("start", start), ("every", flow.every.as_ref().map(At::place))];
+    let start = flow.start.as_ref().map(Spanned::place);
+    let given = [("start", start), ("every", flow.every.as_ref().map(Spanned::place))];
     let alone = given.map(|(key, given)| match given {
         Some(at) => {
             let text = format!("`{key}` of a flow that starts when another has ended (`after`)");
@@ -80,13 +80,13 @@ fn follows_itself() -> Problem {
 }
 
 /// A flow must stop behind its start, if that is known.
-pub(crate) fn check_stop(stop: Option<&At<Span>>, start: Span) -> Result<(), Fault> {
+pub(crate) fn check_stop(stop: Option<&Spanned<Span>>, start: Span) -> Result<(), Fault> {
     let Some(at) = stop.filter(|at| at.value <= start) else { return Ok(()) };
     let expected = format!("a time after the flow starts ({})", shown(&start));
     Err(at.fault(Problem::OutOfRange { found: shown(&at.value), expected }))
 }
 
-fn writing(at: &At<WriteTable>, mss_bytes: u64) -> Result<Writing, Fault> {
+fn writing(at: &Spanned<WriteTable>, mss_bytes: u64) -> Result<Writing, Fault> {
     let WriteTable { rate, chunk_bytes, on, off } = &at.value;
     let missing = |key: &'static str, meaning: &str| {
         Err(at.fault(Problem::MissingKey { key: key.into(), meaning: meaning.to_string() }))
@@ -120,7 +120,7 @@ fn writing(at: &At<WriteTable>, mss_bytes: u64) -> Result<Writing, Fault> {
 }
 
 /// A time to write, or not to, that is not nothing.
-fn period(at: &At<LawOf>) -> Result<Law, Fault> {
+fn period(at: &Spanned<LawOf>) -> Result<TimeDistribution, Fault> {
     if at.value.0.mean() >= Writing::SHORTEST {
         return Ok(at.value.0);
     }
@@ -186,7 +186,7 @@ impl Group {
 pub(crate) struct Waiting<'a> {
     /// None: a group with a mistake in it, whose flows are not there.
     named: BTreeMap<&'a str, Option<Group>>,
-    waiting: Vec<(Group, &'a At<Before>, Law)>,
+    waiting: Vec<(Group, &'a Spanned<Before>, TimeDistribution)>,
     /// The flows of a group are missing: numbers say nothing.
     lost: bool,
     /// So are groups with their names.
@@ -225,7 +225,9 @@ impl<'a> Waiting<'a> {
         }
         let circle = in_a_circle(flows.len(), |flow| before_of(&flows[flow]));
         let Some(flow) = circle else { return };
-        let of = |(group, ..): &&(Group, &At<Before>, Law)| group.flows.contains(&flow);
+        let of = |(group, ..): &&(Group, &Spanned<Before>, TimeDistribution)| {
+            group.flows.contains(&flow)
+        };
         let (_, at, _) =
             self.waiting.iter().find(of).expect("only those that wait are in a circle");
         let text = "circular `after`: none of these flows can start".to_string();
@@ -234,7 +236,7 @@ impl<'a> Waiting<'a> {
 
     fn follow_all(
         &self,
-        (group, at, think): &(Group, &At<Before>, Law),
+        (group, at, think): &(Group, &Spanned<Before>, TimeDistribution),
         flows: &mut [Flow],
         topology: &Topology,
     ) -> Result<(), Fault> {
@@ -252,7 +254,7 @@ impl<'a> Waiting<'a> {
         &self,
         flows: usize,
         (group, user): (&Group, usize),
-        at: &At<Before>,
+        at: &Spanned<Before>,
     ) -> Result<Option<usize>, Fault> {
         let name = match &at.value {
             Before::Number(_) if self.lost => return Ok(None),
@@ -289,12 +291,12 @@ fn before_of(flow: &Flow) -> Option<usize> {
 }
 
 /// What a user thinks between two flows: no time, unless it is said.
-pub(crate) fn think(group: &FlowGroup) -> Law {
-    group.think.as_ref().map_or(Law::Constant(Span::ZERO), |at| at.value.0)
+pub(crate) fn think(group: &FlowGroup) -> TimeDistribution {
+    group.think.as_ref().map_or(TimeDistribution::Constant(Span::ZERO), |at| at.value.0)
 }
 
 /// Let a flow start when another has ended.
-pub(crate) fn follow(flow: &mut Flow, before: usize, think: Law) {
+pub(crate) fn follow(flow: &mut Flow, before: usize, think: TimeDistribution) {
     let after = Some(After { flow: FlowId(before as u32), think });
     flow.life.get_or_insert_default().after = after;
 }
@@ -337,7 +339,7 @@ pub(crate) fn of_row(
     row: &Row<'_>,
     before: usize,
     mss_bytes: u64,
-) -> Result<(Span, Option<Life>, AfterRow), Fault> {
+) -> Result<(Span, Option<AppSchedule>, AfterRow), Fault> {
     let stop = row.has(csv::STOP).then(|| row.seconds(csv::STOP)).transpose();
     let rate = row.has(csv::RATE).then(|| row.rate(csv::RATE)).transpose();
     let ((start, after), (stop, rate)) = both(start_of_row(row, before), both(stop, rate))?;
@@ -349,8 +351,8 @@ pub(crate) fn of_row(
     let chunk_bytes = mss_bytes as u32;
     let write = rate.map(|rate| Writing { rate: Some(rate), chunk_bytes, periods: None });
     let stop = stop.map(|stop| Time::ZERO + stop);
-    let life = Life { after: None, stop, write, spare: false };
-    Ok((start, (life != Life::default()).then_some(life), after))
+    let life = AppSchedule { after: None, stop, write, spare: false };
+    Ok((start, (life != AppSchedule::default()).then_some(life), after))
 }
 
 /// When a flow starts, zero if it follows another, and that other.
@@ -378,20 +380,20 @@ fn start_of_row(row: &Row<'_>, before: usize) -> Result<(Span, AfterRow), Fault>
 }
 
 /// The keys of a flow whose life this is.
-pub(crate) fn describe(life: &Life, group: &mut FlowGroup) {
+pub(crate) fn describe(life: &AppSchedule, group: &mut FlowGroup) {
     if let Some(After { flow, think }) = life.after {
         group.start = None;
-        group.after = Some(At::new(Before::Number(flow.0 + 1)));
-        group.think = Some(At::new(LawOf(think)));
+        group.after = Some(Spanned::new(Before::Number(flow.0 + 1)));
+        group.think = Some(Spanned::new(LawOf(think)));
     }
-    group.spare = life.spare.then(|| At::new(true));
-    group.stop = life.stop.map(|stop| At::new(stop.since(Time::ZERO)));
+    group.spare = life.spare.then(|| Spanned::new(true));
+    group.stop = life.stop.map(|stop| Spanned::new(stop.since(Time::ZERO)));
     group.write = life.write.map(|Writing { rate, chunk_bytes, periods }| {
         let [on, off] = periods.map_or([None; 2], |both| both.map(Some));
-        let of = |law: Option<Law>| law.map(|law| At::new(LawOf(law)));
-        At::new(WriteTable {
-            rate: rate.map(At::new),
-            chunk_bytes: rate.map(|_| At::new(Bytes(chunk_bytes.into()))),
+        let of = |law: Option<TimeDistribution>| law.map(|law| Spanned::new(LawOf(law)));
+        Spanned::new(WriteTable {
+            rate: rate.map(Spanned::new),
+            chunk_bytes: rate.map(|_| Spanned::new(Bytes(chunk_bytes.into()))),
             on: of(on),
             off: of(off),
         })

@@ -6,7 +6,7 @@ pub(crate) mod expect;
 pub(crate) mod flows;
 pub(crate) mod inrpp;
 pub(crate) mod life;
-pub(crate) mod pace;
+pub(crate) mod link_rate;
 pub(crate) mod protocols;
 pub(crate) mod queues;
 pub(crate) mod routes;

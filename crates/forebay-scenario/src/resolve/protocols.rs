@@ -2,7 +2,7 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, note};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::names::{Name, is_name};
 use crate::keys::file::{File, ProtocolTable};
 use crate::keys::named::Param;
@@ -14,7 +14,7 @@ use forebay_cc::Spec;
 
 /// The protocols to compare: those named, or the default.
 pub(crate) fn compared(
-    names: Option<&At<Vec<At<String>>>>,
+    names: Option<&Spanned<Vec<Spanned<String>>>>,
     known: &Names,
     faults: &mut Faults,
 ) -> Vec<Name> {

@@ -2,7 +2,7 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::both;
-use crate::format::fields::{At, shown};
+use crate::format::fields::{Spanned, shown};
 use crate::format::units::GivenLimit;
 use crate::keys::file::Queue;
 use crate::registry::named;
@@ -12,12 +12,12 @@ use forebay_queue::Limit;
 use std::sync::Arc;
 
 /// A limit and where it stands, and a discipline.
-type Placed = (At<()>, Limit, Arc<Chosen<Disciplines>>);
+type Placed = (Spanned<()>, Limit, Arc<Chosen<Disciplines>>);
 
 /// The limit of a queue and where it stands, and the discipline.
 pub(crate) fn queue_of(
     registry: &Registry,
-    queue: &At<Queue>,
+    queue: &Spanned<Queue>,
     rate: Rate,
     missing: &impl Fn(&'static str, &str) -> Fault,
 ) -> Result<Placed, Fault> {
@@ -33,7 +33,7 @@ pub(crate) fn queue_of(
 
 fn discipline_of(
     registry: &Registry,
-    queue: &At<Queue>,
+    queue: &Spanned<Queue>,
 ) -> Result<Arc<Chosen<Disciplines>>, Fault> {
     let name = queue.value.table.discipline.as_ref();
     let line = match name {
@@ -45,7 +45,11 @@ fn discipline_of(
 }
 
 /// What a limit stands for at the rate of its link.
-fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Result<Limit, Fault> {
+fn queue_limit(
+    limit: &Spanned<GivenLimit>,
+    rtt: Option<&Spanned<Span>>,
+    rate: Rate,
+) -> Result<Limit, Fault> {
     let queue = match limit.value {
         GivenLimit::Bytes(bytes) => Limit::Bytes(bytes),
         GivenLimit::Packets(packets) => Limit::Packets(packets),
@@ -77,7 +81,7 @@ fn queue_limit(limit: &At<GivenLimit>, rtt: Option<&At<Span>>, rate: Rate) -> Re
 const THRESHOLDS: [&str; 2] = ["ce_threshold_ms", "min_packets"];
 
 /// Where the threshold of a queue stands, if it is given.
-pub(crate) fn threshold_of(queue: &Queue) -> Option<At<()>> {
+pub(crate) fn threshold_of(queue: &Queue) -> Option<Spanned<()>> {
     let mut params = queue.params.iter();
     params.find(|param| THRESHOLDS.contains(&param.key.as_str())).map(|param| param.value.place())
 }

@@ -4,7 +4,7 @@ use crate::LinkDirection;
 use crate::format::csv::{self};
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, both};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::source::Sources;
 use crate::keys::schedules::{ScheduleFile, ScheduleKey, StepEntry};
 use crate::resolve::topology::{Topology, check_delay};
@@ -59,7 +59,11 @@ impl Step {
 }
 
 /// Errors if it sets what the link does not take.
-fn check(schedule: &At<ScheduleKey>, steps: &[Step], link: &LinkDirection) -> Result<(), Fault> {
+fn check(
+    schedule: &Spanned<ScheduleKey>,
+    steps: &[Step],
+    link: &LinkDirection,
+) -> Result<(), Fault> {
     let conflict = |text: &str| Err(schedule.fault(Problem::Conflict(text.into())));
     if !link.takes_rate() && steps.iter().any(|step| step.rate.is_some()) {
         return conflict("it sets the rate of a link that follows a trace");
@@ -70,7 +74,7 @@ fn check(schedule: &At<ScheduleKey>, steps: &[Step], link: &LinkDirection) -> Re
     Ok(())
 }
 
-fn steps(schedule: &At<ScheduleKey>, sources: &mut Sources) -> Result<Vec<Step>, Fault> {
+fn steps(schedule: &Spanned<ScheduleKey>, sources: &mut Sources) -> Result<Vec<Step>, Fault> {
     match &schedule.value {
         ScheduleKey::Steps(entries) => entries.iter().map(step).collect(),
         ScheduleKey::File(ScheduleFile { file, extra_columns }) => {
@@ -82,7 +86,7 @@ fn steps(schedule: &At<ScheduleKey>, sources: &mut Sources) -> Result<Vec<Step>,
     }
 }
 
-fn step(entry: &At<StepEntry>) -> Result<Step, Fault> {
+fn step(entry: &Spanned<StepEntry>) -> Result<Step, Fault> {
     let StepEntry { at, rate, delay, loss } = &entry.value;
     if rate.is_none() && delay.is_none() && loss.is_none() {
         let meaning = "what changes: rate, delay or loss".to_string();

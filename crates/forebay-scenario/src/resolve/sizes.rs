@@ -2,18 +2,18 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::both;
-use crate::format::fields::{At, Field};
+use crate::format::fields::{Field, Spanned};
 use crate::format::units::{Bytes, Number};
 use crate::keys::file::FlowGroup;
 use crate::keys::sizes::{Amount, SizeOf, SizeTable};
-use crate::model::sizes::{SizeClasses, SizeForm, SizeLaw};
+use crate::model::sizes::{SizeClasses, SizeDistribution, SizeForm};
 
 /// How much a flow sends.
 #[derive(Clone, Copy)]
 pub(crate) enum Size {
     Endless,
     Bytes(u64),
-    Drawn(SizeLaw),
+    Drawn(SizeDistribution),
 }
 
 impl Size {
@@ -25,7 +25,7 @@ impl Size {
             Size::Drawn(law) => Some(law.most_bytes()),
         }
     }
-    pub fn law(&self) -> Option<SizeLaw> {
+    pub fn law(&self) -> Option<SizeDistribution> {
         match self {
             Size::Drawn(law) => Some(*law),
             _ => None,
@@ -34,10 +34,10 @@ impl Size {
 }
 
 /// One of `bytes`, `packets` and `endless`.
-pub(crate) fn of_group(group: &At<FlowGroup>, mss_bytes: u64) -> Result<Size, Fault> {
+pub(crate) fn of_group(group: &Spanned<FlowGroup>, mss_bytes: u64) -> Result<Size, Fault> {
     let flow = &group.value;
     let endless = flow.endless.as_ref().is_some_and(|at| at.value);
-    let positive = |place: At<()>, n: u64| match n {
+    let positive = |place: Spanned<()>, n: u64| match n {
         0 => {
             let expected = "1 or more".to_string();
             Err(place.fault(Problem::OutOfRange { found: "0".into(), expected }))
@@ -47,7 +47,7 @@ pub(crate) fn of_group(group: &At<FlowGroup>, mss_bytes: u64) -> Result<Size, Fa
     match (&flow.bytes, &flow.packets, endless) {
         (Some(bytes), None, false) => match &bytes.value {
             SizeOf::Number(number) => positive(bytes.place(), number.0).map(Size::Bytes),
-            SizeOf::Law(table) => law(table, &bytes.place(), 1).map(Size::Drawn),
+            SizeOf::TimeDistribution(table) => law(table, &bytes.place(), 1).map(Size::Drawn),
         },
         (None, Some(packets), false) => match &packets.value {
             SizeOf::Number(number) => {
@@ -55,7 +55,7 @@ pub(crate) fn of_group(group: &At<FlowGroup>, mss_bytes: u64) -> Result<Size, Fa
                 // 2^32 packets of 2^16 bytes fit.
                 Ok(Size::Bytes(packets * mss_bytes))
             }
-            SizeOf::Law(table) => {
+            SizeOf::TimeDistribution(table) => {
                 in_packets(table)?;
                 law(table, &packets.place(), mss_bytes).map(Size::Drawn)
             }
@@ -86,7 +86,7 @@ fn in_packets(table: &SizeTable) -> Result<(), Fault> {
 }
 
 /// The law of a table at `place`, in units of so many bytes.
-fn law(table: &SizeTable, place: &At<()>, unit_bytes: u64) -> Result<SizeLaw, Fault> {
+fn law(table: &SizeTable, place: &Spanned<()>, unit_bytes: u64) -> Result<SizeDistribution, Fault> {
     let (form, most) = both(form(table, place), most(table, place, unit_bytes))?;
     let least = match form {
         SizeForm::Pareto { least, .. } => least,
@@ -97,26 +97,26 @@ fn law(table: &SizeTable, place: &At<()>, unit_bytes: u64) -> Result<SizeLaw, Fa
         let expected = format!("the least size ({least}) or more");
         return Err(at.fault(Problem::OutOfRange { found: most.to_string(), expected }));
     }
-    Ok(SizeLaw { form, most, unit_bytes })
+    Ok(SizeDistribution { form, most, unit_bytes })
 }
 
 /// No law gives more bytes: 2^50.
-const MOST_BYTES: f64 = (1u64 << 50) as f64;
+const MAX_BYTES: f64 = (1u64 << 50) as f64;
 
-fn most(table: &SizeTable, place: &At<()>, unit_bytes: u64) -> Result<u64, Fault> {
+fn most(table: &SizeTable, place: &Spanned<()>, unit_bytes: u64) -> Result<u64, Fault> {
     let Some(at) = &table.most else {
         let meaning = "the largest size: what would be larger has this size".to_string();
         return Err(place.fault(Problem::MissingKey { key: "most".into(), meaning }));
     };
     let whole = at.value.value.fract() == 0.0;
-    if whole && (1.0..=MOST_BYTES / unit_bytes as f64).contains(&at.value.value) {
+    if whole && (1.0..=MAX_BYTES / unit_bytes as f64).contains(&at.value.value) {
         return Ok(at.value.value as u64);
     }
     let expected = "a whole number from 1 to 2^50 bytes".to_string();
     Err(at.fault(Problem::OutOfRange { found: at.value.value.to_string(), expected }))
 }
 
-fn form(table: &SizeTable, place: &At<()>) -> Result<SizeForm, Fault> {
+fn form(table: &SizeTable, place: &Spanned<()>) -> Result<SizeForm, Fault> {
     match (&table.pareto, &table.lomax, &table.exponential) {
         (Some(shape), None, None) => match (&table.mean, &table.least) {
             (Some(mean), None) => {
@@ -154,11 +154,11 @@ fn form(table: &SizeTable, place: &At<()>) -> Result<SizeForm, Fault> {
     }
 }
 
-fn no_mean(place: &At<()>, meaning: &str) -> Fault {
+fn no_mean(place: &Spanned<()>, meaning: &str) -> Fault {
     place.fault(Problem::MissingKey { key: "mean".into(), meaning: meaning.to_string() })
 }
 
-fn only_pareto(least: &Option<At<Amount>>) -> Result<(), Fault> {
+fn only_pareto(least: &Option<Spanned<Amount>>) -> Result<(), Fault> {
     match least {
         Some(at) => {
             let text = "`least` goes with `pareto`: sizes of the other laws begin at 0";
@@ -169,7 +169,7 @@ fn only_pareto(least: &Option<At<Amount>>) -> Result<(), Fault> {
 }
 
 /// A shape that gives the law what is asked of it: a mean needs one above 1.
-fn above(shape: &At<Number>, bound: f64) -> Result<f64, Fault> {
+fn above(shape: &Spanned<Number>, bound: f64) -> Result<f64, Fault> {
     if shape.value.0 > bound {
         return Ok(shape.value.0);
     }
@@ -182,7 +182,7 @@ fn above(shape: &At<Number>, bound: f64) -> Result<f64, Fault> {
     Err(shape.fault(Problem::OutOfRange { found, expected }))
 }
 
-fn positive(at: &At<Amount>) -> Result<f64, Fault> {
+fn positive(at: &Spanned<Amount>) -> Result<f64, Fault> {
     if at.value.value > 0.0 {
         return Ok(at.value.value);
     }
@@ -191,7 +191,7 @@ fn positive(at: &At<Amount>) -> Result<f64, Fault> {
 }
 
 /// The bounds of the key `size_classes`: ascending numbers of packets, one at least.
-pub(crate) fn bounds(at: &At<Vec<u32>>) -> Result<&[u32], Fault> {
+pub(crate) fn bounds(at: &Spanned<Vec<u32>>) -> Result<&[u32], Fault> {
     let bounds = &at.value[..];
     let ascend = bounds.windows(2).all(|pair| pair[0] < pair[1]);
     if ascend && bounds.first().is_some_and(|&first| first > 0) {
@@ -204,18 +204,18 @@ pub(crate) fn bounds(at: &At<Vec<u32>>) -> Result<&[u32], Fault> {
 /// The keys of a flow of this size.
 pub(crate) fn describe(
     bytes: Option<u64>,
-    law: Option<&SizeLaw>,
+    law: Option<&SizeDistribution>,
     classes: Option<&SizeClasses>,
     group: &mut FlowGroup,
 ) {
-    let amount = |value: f64| At::new(Amount { value, in_bytes: false });
+    let amount = |value: f64| Spanned::new(Amount { value, in_bytes: false });
     match law {
         None => {
-            group.bytes = bytes.map(|bytes| At::new(SizeOf::Number(Bytes(bytes))));
-            group.endless = bytes.is_none().then(|| At::new(true));
+            group.bytes = bytes.map(|bytes| Spanned::new(SizeOf::Number(Bytes(bytes))));
+            group.endless = bytes.is_none().then(|| Spanned::new(true));
         }
         Some(law) => {
-            let shape = |shape| Some(At::new(Number(shape)));
+            let shape = |shape| Some(Spanned::new(Number(shape)));
             let mut table = SizeTable { most: Some(amount(law.most as f64)), ..Default::default() };
             match law.form {
                 SizeForm::Pareto { shape: of, least } => {
@@ -227,10 +227,10 @@ pub(crate) fn describe(
                 SizeForm::Exponential(mean) => table.exponential = Some(amount(mean)),
             }
             match law.unit_bytes {
-                1 => group.bytes = Some(At::new(SizeOf::Law(Box::new(table)))),
-                _ => group.packets = Some(At::new(SizeOf::Law(Box::new(table)))),
+                1 => group.bytes = Some(Spanned::new(SizeOf::TimeDistribution(Box::new(table)))),
+                _ => group.packets = Some(Spanned::new(SizeOf::TimeDistribution(Box::new(table)))),
             }
         }
     }
-    group.size_classes = classes.map(|classes| At::new(classes.bounds_packets.clone()));
+    group.size_classes = classes.map(|classes| Spanned::new(classes.bounds_packets.clone()));
 }

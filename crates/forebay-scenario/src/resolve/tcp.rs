@@ -2,7 +2,7 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{both, note};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::item::whole;
 use crate::keys::tcp::Tcp;
 use forebay_base::{ParamError, Params};
@@ -13,7 +13,7 @@ pub(crate) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
     let preset = preset(tcp);
     let known = preset.as_ref().ok().copied().flatten();
     let base = known.map_or(PRESETS[0].config, |preset| preset.config);
-    let top = At { value: (), loc: whole(0), key: "tcp".into() };
+    let top = Spanned { value: (), loc: whole(0), key: "tcp".into() };
     // Without its preset, what a table does not give says nothing.
     let overwritten = overwritten(tcp, base, &top);
     both(preset, overwritten).map(|(_, config)| config)
@@ -31,7 +31,11 @@ pub(crate) fn preset(tcp: &Tcp) -> Result<Option<&'static Preset>, Fault> {
 
 /// `base` with what the table at `owner` gives. A fault has the place of what is given, or of the
 /// table where that made a value wrong that it does not give.
-pub(crate) fn overwritten(tcp: &Tcp, base: TcpConfig, owner: &At<()>) -> Result<TcpConfig, Fault> {
+pub(crate) fn overwritten(
+    tcp: &Tcp,
+    base: TcpConfig,
+    owner: &Spanned<()>,
+) -> Result<TcpConfig, Fault> {
     let before = described(&base);
     let mut table = before.clone();
     table.extend(tcp.params.iter().map(|entry| (entry.key.clone(), entry.item.to_toml())));

@@ -2,13 +2,13 @@
 //!
 //! The paper of a protocol often runs its rivals with other segments, timestamps or buffers than
 //! its own, so one `[tcp]` does not do for all. The configuration of a protocol is made in three
-//! steps: `[tcp]`; what the protocol needs ([`crate::Bundle`], room for options); what
+//! steps: `[tcp]`; what the protocol needs ([`crate::NetworkRequirements`], room for options); what
 //! `[tcp_of.NAME]` says.
 
 use crate::Scenario;
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::names::Name;
 use crate::keys::tcp::{Tcp, TcpOf};
 use crate::model::protocols::Names;
@@ -80,7 +80,7 @@ pub(crate) fn resolve(
     scenario: &Scenario,
     topology: &Topology,
     names: &Names,
-    given: Option<&At<TcpOf>>,
+    given: Option<&Spanned<TcpOf>>,
     faults: &mut Faults,
 ) -> Vec<(Name, TcpConfig)> {
     let mut needed = Needed::new(topology, &scenario.flows, &scenario.events);
@@ -124,7 +124,7 @@ fn check_acks(table: &Tcp, config: &TcpConfig, own: AckPolicy, title: &str) -> R
 pub(crate) fn describe(scenario: &Scenario) -> TcpOf {
     let tables = scenario.tcp_of.iter().map(|(name, config)| {
         let base = scenario.fitted(name, scenario.tcp);
-        (At::new(name.to_string()), tcp::describe_difference(config, &base))
+        (Spanned::new(name.to_string()), tcp::describe_difference(config, &base))
     });
     TcpOf(tables.collect())
 }

@@ -1,6 +1,6 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
-use crate::format::fields::{At, Section};
+use crate::format::fields::{Section, Spanned};
 use crate::format::units::{Bytes, GivenLimit, Seconds};
 use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
 use crate::keys::file::{
@@ -26,16 +26,16 @@ use crate::resolve::tcp;
 use crate::resolve::tcp_of;
 use crate::{Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario};
 use forebay_base::Time;
-use forebay_net::{Law, ReassemblyLimits};
+use forebay_net::{ReassemblyLimits, TimeDistribution};
 use forebay_queue::Limit;
 use std::fmt::Write;
 
-fn some<T>(value: T) -> Option<At<T>> {
-    Some(At::new(value))
+fn some<T>(value: T) -> Option<Spanned<T>> {
+    Some(Spanned::new(value))
 }
 
-fn all<T>(values: impl Iterator<Item = T>) -> Vec<At<T>> {
-    values.map(At::new).collect()
+fn all<T>(values: impl Iterator<Item = T>) -> Vec<Spanned<T>> {
+    values.map(Spanned::new).collect()
 }
 
 impl Scenario {
@@ -101,8 +101,8 @@ fn file(scenario: &Scenario) -> File {
     let name = |id: forebay_base::NodeId| scenario.nodes[id.index()].name.clone();
     let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
     let host = |node: &crate::Node| {
-        let name = At::new(node.name.clone());
-        let reassembly = node.reassembly.map(|limits| At::new(reassembly::table_of(limits)));
+        let name = Spanned::new(node.name.clone());
+        let reassembly = node.reassembly.map(|limits| Spanned::new(reassembly::table_of(limits)));
         HostEntry(HostGroup { name, reassembly, ..HostGroup::default() })
     };
     let is_inrpp = scenario.inrpp != InrppNetwork::default() || !scenario.ever_inrpp().is_empty();
@@ -113,7 +113,7 @@ fn file(scenario: &Scenario) -> File {
     File {
         description: some(scenario.description.clone()),
         protocols: some(all(scenario.protocols.iter().map(ToString::to_string))),
-        until_s: scenario.until.map(|t| At::new(seconds(t))),
+        until_s: scenario.until.map(|t| Spanned::new(seconds(t))),
         measure_from_s: some(seconds(scenario.measure_from)),
         sample_s: some(Seconds(scenario.sample)),
         fct: some(scenario.fct),
@@ -121,11 +121,11 @@ fn file(scenario: &Scenario) -> File {
         ip_version: some(scenario.ip_version),
         tcp: some(Tcp::of(&tcp::described(&scenario.tcp))),
         tcp_of: some(tcp_of::describe(scenario)),
-        inrpp: is_inrpp.then(|| At::new(inrpp::describe(&scenario.inrpp))),
-        reassembly: differs.then(|| At::new(reassembly::table_of(scenario.reassembly))),
+        inrpp: is_inrpp.then(|| Spanned::new(inrpp::describe(&scenario.inrpp))),
+        reassembly: differs.then(|| Spanned::new(reassembly::table_of(scenario.reassembly))),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
-        router: scenario.router.as_ref().map(|router| At::new(of_registry(router))),
+        router: scenario.router.as_ref().map(|router| Spanned::new(of_registry(router))),
         routers: some(all(of(false).map(router))),
         hosts: some(all(of(true).map(host))),
         links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
@@ -138,16 +138,16 @@ fn file(scenario: &Scenario) -> File {
 }
 
 fn router(node: &crate::Node) -> RouterEntry {
-    let router = node.router.as_ref().map(|router| At::new(of_registry(router)));
-    RouterEntry(RouterTable { name: At::new(node.name.clone()), router })
+    let router = node.router.as_ref().map(|router| Spanned::new(of_registry(router)));
+    RouterEntry(RouterTable { name: Spanned::new(node.name.clone()), router })
 }
 
 fn protocol(spec: &ProtocolSpec) -> ProtocolTable {
     let of = spec.algorithm.name();
     ProtocolTable {
-        name: At::new(spec.name.to_string()),
-        of: (spec.name != of).then(|| At::new(of.to_string())),
-        title: spec.title.clone().map(At::new),
+        name: Spanned::new(spec.name.to_string()),
+        of: (spec.name != of).then(|| Spanned::new(of.to_string())),
+        title: spec.title.clone().map(Spanned::new),
         params: given(&spec.algorithm.params()),
     }
 }
@@ -163,10 +163,10 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let boxed = link.forward.middlebox.is_some() || link.reverse.middlebox.is_some();
     let params = |wire| params(wire, (named, boxed));
     LinkEntry {
-        a: At::new(a),
-        b: At::new(b),
+        a: Spanned::new(a),
+        b: Spanned::new(b),
         name: some(link.name.clone()),
-        reverse: (!symmetric).then(|| At::new(params(&link.reverse))),
+        reverse: (!symmetric).then(|| Spanned::new(params(&link.reverse))),
         params: params(&link.forward),
     }
 }
@@ -178,19 +178,19 @@ fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
-    let discipline = named.then(|| At::new(wire.discipline.name().to_string()));
+    let discipline = named.then(|| Spanned::new(wire.discipline.name().to_string()));
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
-        rate: (!wire.channel.is_trace()).then(|| At::new(wire.rate)),
-        trace: wire.channel.file().map(|file| At::new(TraceKey::describe(file))),
+        rate: (!wire.channel.is_trace()).then(|| Spanned::new(wire.rate)),
+        trace: wire.channel.file().map(|file| Spanned::new(TraceKey::describe(file))),
         generator: match &wire.channel {
             Channel::Generated(generated) => some(GeneratorKey::describe(generated)),
             _ => None,
         },
         bucket: match wire.channel {
             Channel::Bucket { burst_bytes, peak } => {
-                some(BucketTable { burst: At::new(Bytes(burst_bytes)), peak: some(peak) })
+                some(BucketTable { burst: Spanned::new(Bytes(burst_bytes)), peak: some(peak) })
             }
             _ => None,
         },
@@ -199,24 +199,24 @@ fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),
         loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
-        middlebox: boxed.then(|| At::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
+        middlebox: boxed.then(|| Spanned::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),
-        port: wire.port.as_ref().map(|port| At::new(of_registry(port))),
+        port: wire.port.as_ref().map(|port| Spanned::new(of_registry(port))),
     }
 }
 
 fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
     let mut group = FlowGroup {
-        src: At::new(src),
-        dst: At::new(dst),
+        src: Spanned::new(src),
+        dst: Spanned::new(dst),
         start: some(LawOf(match flow.start_law {
-            None => Law::Constant(flow.start.since(Time::ZERO)),
+            None => TimeDistribution::Constant(flow.start.since(Time::ZERO)),
             Some(law) => law,
         })),
-        protocol: flow.protocol.as_ref().map(|name| At::new(name.to_string())),
-        class: flow.class.as_ref().map(|name| At::new(name.to_string())),
+        protocol: flow.protocol.as_ref().map(|name| Spanned::new(name.to_string())),
+        class: flow.class.as_ref().map(|name| Spanned::new(name.to_string())),
         ..FlowGroup::default()
     };
     let law = flow.size_law.as_ref();

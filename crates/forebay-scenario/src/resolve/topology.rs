@@ -5,8 +5,8 @@ mod csv_plan;
 use self::csv_plan::CsvPlan;
 use crate::format::csv;
 use crate::format::fault::{Fault, Problem};
-use crate::format::faults::{Faults, Lost, all, both};
-use crate::format::fields::{At, shown};
+use crate::format::faults::{Faults, Unresolved, all, both};
+use crate::format::fields::{Spanned, shown};
 use crate::format::source::{Sources, is_unseen};
 use crate::format::units::MAX_DELAY;
 use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
@@ -14,7 +14,7 @@ use crate::keys::reassembly;
 use crate::keys::schedules::ScheduleKey;
 use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
-use crate::resolve::pace::{overhead_bytes, pace_of};
+use crate::resolve::link_rate::{overhead_bytes, pace_of};
 use crate::resolve::queues::{queue_of, threshold_of};
 use crate::{Link, LinkDirection, Node};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
@@ -50,7 +50,7 @@ pub(crate) struct Topology {
     /// What names stand for.
     pub registry: Arc<Registry>,
     /// What is not here because it was declared wrongly.
-    pub lost: Lost,
+    pub lost: Unresolved,
 }
 
 /// Expand all that the file and its CSV files say of nodes and links. What is wrong is not there,
@@ -59,7 +59,7 @@ pub(crate) fn expand(
     registry: &Arc<Registry>,
     file: &File,
     sources: &mut Sources,
-    lost: Lost,
+    lost: Unresolved,
     faults: &mut Faults,
 ) -> Topology {
     let traces = TraceFiles::new(&sources.base);
@@ -81,7 +81,7 @@ pub(crate) fn expand(
         let router = router.as_ref().map(|at| at.value.resolve(&topology.registry)).transpose();
         topology.nodes[id.index()].router = faults.keep(router).flatten();
     }
-    let groups: &[At<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
+    let groups: &[Spanned<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
     let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources));
     let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
         if file.csv.is_some() {
@@ -126,7 +126,7 @@ pub(crate) fn expand(
 
 /// Refuse more hosts without an access link than all links have ends, before the first of them is
 /// made.
-fn check_ends(group: &At<HostEntry>, most: usize) -> Result<(), Fault> {
+fn check_ends(group: &Spanned<HostEntry>, most: usize) -> Result<(), Fault> {
     let host = &group.value;
     match &host.count {
         Some(count) if host.attach.is_none() && count.value as usize > most => {
@@ -142,7 +142,7 @@ const NO_LINK_HINT: &str =
     "give the router of an access link with `attach`, or a link under [[links]]";
 
 /// The router that a group of hosts is attached to, and both directions of its links.
-type Access<'a> = (&'a At<String>, [Placed; 2]);
+type Access<'a> = (&'a Spanned<String>, [Placed; 2]);
 
 impl Topology {
     /// The node that a value names.
@@ -183,7 +183,7 @@ impl Topology {
         })
     }
     /// The link that a value names, by its place in `links`.
-    pub fn link(&self, name: &At<String>) -> Result<usize, Fault> {
+    pub fn link(&self, name: &Spanned<String>) -> Result<usize, Fault> {
         self.links_by_name.get(&name.value).copied().ok_or_else(|| {
             let problem = Problem::UnknownName { kind: "link", name: name.value.clone() };
             let names = self.links_by_name.keys().take(SUGGESTIONS).map(String::as_str);
@@ -230,7 +230,7 @@ impl Topology {
         Ok(id)
     }
 
-    fn add_hosts(&mut self, group: &At<HostEntry>) -> Result<(), Fault> {
+    fn add_hosts(&mut self, group: &Spanned<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         let numbers = numbers(host.count.as_ref(), host.first.as_ref())?;
         if let (Some(at), None) = (&host.delay_step, host.count.as_ref().and(host.attach.as_ref()))
@@ -261,7 +261,7 @@ impl Topology {
     }
 
     /// The access links of a group.
-    fn attach(&mut self, group: &At<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
+    fn attach(&mut self, group: &Spanned<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
         let Some((router, mut wires)) = self.access(group, defaults)? else { return Ok(()) };
         for (i, number) in (0..).zip(numbers(host.count.as_ref(), host.first.as_ref())?) {
@@ -278,7 +278,7 @@ impl Topology {
     /// Where the access links of a group lead, and what they are like; None if it has none.
     fn access<'a>(
         &self,
-        group: &'a At<HostEntry>,
+        group: &'a Spanned<HostEntry>,
         defaults: &LinkParams,
     ) -> Result<Option<Access<'a>>, Fault> {
         let host = &group.value;
@@ -292,7 +292,11 @@ impl Topology {
     }
 
     /// The router that a host attaches to; "{}" in its name stands for the number of the host.
-    fn access_router(&self, router: &At<String>, number: Option<u32>) -> Result<NodeId, Fault> {
+    fn access_router(
+        &self,
+        router: &Spanned<String>,
+        number: Option<u32>,
+    ) -> Result<NodeId, Fault> {
         let name = numbered(router, number)?;
         let node = self.router(&name, |problem| router.fault(problem))?;
         if self.is_host(node) {
@@ -330,9 +334,9 @@ impl Topology {
     fn wires<T>(
         &self,
         params: &LinkParams,
-        reverse: Option<&At<LinkParams>>,
+        reverse: Option<&Spanned<LinkParams>>,
         defaults: &LinkParams,
-        owner: &At<T>,
+        owner: &Spanned<T>,
     ) -> Result<[Placed; 2], Fault> {
         // What is missing may be in the defaults that are wrong.
         let wires = wires(params, reverse, defaults, owner, &self.registry, &self.traces);
@@ -344,7 +348,7 @@ impl Topology {
     }
 
     /// A host that is not attached must be the end of a link.
-    fn check_linked(&self, group: &At<HostEntry>) -> Result<(), Fault> {
+    fn check_linked(&self, group: &Spanned<HostEntry>) -> Result<(), Fault> {
         let host = &group.value;
         if host.attach.is_some() || self.lost.any_of_network() {
             return Ok(());
@@ -361,7 +365,7 @@ impl Topology {
 
     fn add_link_entry(
         &mut self,
-        entry: &At<LinkEntry>,
+        entry: &Spanned<LinkEntry>,
         defaults: &LinkParams,
     ) -> Result<(), Fault> {
         let link = &entry.value;
@@ -437,8 +441,8 @@ fn check_name(name: &str, fault: &impl Fn(Problem) -> Fault) -> Result<(), Fault
 
 /// The numbers of a group; one None without `count`.
 pub(crate) fn numbers(
-    count: Option<&At<u32>>,
-    first: Option<&At<u32>>,
+    count: Option<&Spanned<u32>>,
+    first: Option<&Spanned<u32>>,
 ) -> Result<impl Iterator<Item = Option<u32>> + use<>, Fault> {
     let grouped = count.is_some();
     if let (None, Some(first)) = (count, first) {
@@ -461,13 +465,13 @@ pub(crate) fn numbers(
 /// Where the values of one direction stand, for what is found wrong with them later.
 #[derive(Debug)]
 pub(crate) struct Origin {
-    pub rate: Option<At<()>>,
-    pub limit: At<()>,
+    pub rate: Option<Spanned<()>>,
+    pub limit: Spanned<()>,
     /// The threshold of its queue, from which packets are marked.
-    pub threshold: Option<At<()>>,
-    pub mtu: Option<At<()>>,
-    pub port: Option<At<()>>,
-    pub schedule: Option<At<ScheduleKey>>,
+    pub threshold: Option<Spanned<()>>,
+    pub mtu: Option<Spanned<()>>,
+    pub port: Option<Spanned<()>>,
+    pub schedule: Option<Spanned<ScheduleKey>>,
 }
 
 /// One direction, and where its values stand. A group shares one.
@@ -477,7 +481,7 @@ struct Placed {
 }
 
 /// More delay in both directions of the access link of host number `i` of a group.
-fn step_delay(wires: &mut [Placed; 2], step: &At<Span>, i: u64) -> Result<(), Fault> {
+fn step_delay(wires: &mut [Placed; 2], step: &Spanned<Span>, i: u64) -> Result<(), Fault> {
     for placed in wires {
         let delay = placed.wire.delay + step.value;
         if delay > MAX_DELAY {
@@ -493,9 +497,9 @@ fn step_delay(wires: &mut [Placed; 2], step: &At<Span>, i: u64) -> Result<(), Fa
 /// Both directions of a link whose table is `owner`.
 fn wires<T>(
     params: &LinkParams,
-    reverse: Option<&At<LinkParams>>,
+    reverse: Option<&Spanned<LinkParams>>,
     defaults: &LinkParams,
-    owner: &At<T>,
+    owner: &Spanned<T>,
     registry: &Registry,
     traces: &TraceFiles,
 ) -> Result<[Placed; 2], Fault> {
@@ -507,7 +511,7 @@ fn wires<T>(
 
 fn wire<T>(
     params: &LinkParams,
-    owner: &At<T>,
+    owner: &Spanned<T>,
     registry: &Registry,
     traces: &TraceFiles,
 ) -> Result<Placed, Fault> {
@@ -545,20 +549,20 @@ fn wire<T>(
         discipline,
         port,
     };
-    let (rate, mtu) = (params.rate.as_ref().map(At::place), mtu.map(At::place));
-    let (port_at, schedule) = (params.port.as_ref().map(At::place), params.schedule.clone());
+    let (rate, mtu) = (params.rate.as_ref().map(Spanned::place), mtu.map(Spanned::place));
+    let (port_at, schedule) = (params.port.as_ref().map(Spanned::place), params.schedule.clone());
     let origin = Rc::new(Origin { rate, limit, threshold, mtu, port: port_at, schedule });
     Ok(Placed { wire, origin })
 }
 
-fn check_mtu(mtu: Option<&At<u16>>) -> Result<(), Fault> {
+fn check_mtu(mtu: Option<&Spanned<u16>>) -> Result<(), Fault> {
     let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) else { return Ok(()) };
     let expected = format!("{MIN_MTU_BYTES} to 65535 bytes (RFC 791)");
     Err(mtu.fault(Problem::OutOfRange { found: mtu.value.to_string(), expected }))
 }
 
 /// A delay that a link can have.
-pub(crate) fn check_delay(delay: &At<Span>) -> Result<(), Fault> {
+pub(crate) fn check_delay(delay: &Spanned<Span>) -> Result<(), Fault> {
     if delay.value <= MAX_DELAY {
         return Ok(());
     }

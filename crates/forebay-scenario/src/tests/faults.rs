@@ -1,7 +1,7 @@
 //! Middleboxes and attacks in scenarios: what is read, written, built and refused.
 
 use super::*;
-use forebay_net::Forgery;
+use forebay_net::SpoofedFragment;
 
 /// The small scenario with `keys` for its link, and `tables` at the end.
 fn small(keys: &str, tables: &str) -> String {
@@ -75,7 +75,7 @@ fn attacks_are_read_written_and_become_events() {
     let scenario = parse(&attack(keys));
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(scenario.is_random());
-    let forged = |seed| -> Vec<(u64, Forgery)> {
+    let forged = |seed| -> Vec<(u64, SpoofedFragment)> {
         let spec = scenario.build("cubic", seed).expect("builds");
         assert!(spec.events.is_sorted_by_key(|event| event.at));
         let forged = spec.events.into_iter().filter_map(|event| match event.event {

@@ -300,15 +300,15 @@ fn an_unknown_scenario_is_told_from_a_missing_file() {
 
 #[test]
 fn rows_of_flows_with_lives() {
-    use forebay_net::{After, Law, Life, Writing};
+    use forebay_net::{After, AppSchedule, TimeDistribution, Writing};
     let flows = "start_s,src_host,dst_host,packets,stop_s,rate_bps,after,think_s\n\
                  1,0,1,9,2.5,1000000,,\n,0,1,3,,,1,0.25\n";
     let scenario = load(&folder(LINKS, HOSTS, flows), &[]).unwrap();
     let life = |i: usize| scenario.flows[i].life.as_deref().cloned().unwrap();
     let write = Some(Writing { rate: Some(Rate::mbps(1)), chunk_bytes: 1448, periods: None });
     let stop = Some(Time::from_millis(2_500));
-    assert_eq!(life(0), Life { stop, write, ..Life::default() });
-    let think = Law::Constant(Span::from_millis(250));
+    assert_eq!(life(0), AppSchedule { stop, write, ..AppSchedule::default() });
+    let think = TimeDistribution::Constant(Span::from_millis(250));
     let after = Some(After { flow: forebay_base::FlowId(0), think });
-    assert_eq!(life(1), Life { after, ..Life::default() });
+    assert_eq!(life(1), AppSchedule { after, ..AppSchedule::default() });
 }

@@ -1,7 +1,7 @@
 //! Flows that stop, write over time and follow others.
 
 use super::*;
-use forebay_net::{After, Law, Life, Writing};
+use forebay_net::{After, AppSchedule, TimeDistribution, Writing};
 
 /// The one flow of the small scenario with other keys behind `dst`.
 fn text(keys: &str) -> String {
@@ -13,11 +13,11 @@ fn flows(keys: &str) -> Vec<Flow> {
     assert_eq!(parse(&scenario.to_toml()).flows, scenario.flows, "{}", scenario.to_toml());
     scenario.flows
 }
-fn lives(keys: &str) -> Vec<Life> {
-    let life = |flow: Flow| flow.life.map_or_else(Life::default, |life| *life);
+fn lives(keys: &str) -> Vec<AppSchedule> {
+    let life = |flow: Flow| flow.life.map_or_else(AppSchedule::default, |life| *life);
     flows(keys).into_iter().map(life).collect()
 }
-fn after(flow: u32, think: Law) -> Option<After> {
+fn after(flow: u32, think: TimeDistribution) -> Option<After> {
     Some(After { flow: forebay_base::FlowId(flow), think })
 }
 /// The message without the lines that quote the file.
@@ -48,8 +48,8 @@ fn writers_in_all_forms() {
         of("rate = \"1Mbit/s\", chunk_bytes = \"8kB\""),
         Writing { chunk_bytes: 8000, ..plain }
     );
-    let exponential = Law::Exponential(MS(500));
-    let periods = Some([Law::Constant(MS(100)), exponential]);
+    let exponential = TimeDistribution::Exponential(MS(500));
+    let periods = Some([TimeDistribution::Constant(MS(100)), exponential]);
     let both = "on = \"100ms\", off = { exponential = \"500ms\" }";
     assert_eq!(of(both), Writing { rate: None, periods, ..plain });
     assert_eq!(of(&format!("rate = \"1Mbit/s\", {both}")), Writing { periods, ..plain });
@@ -57,12 +57,12 @@ fn writers_in_all_forms() {
 
 #[test]
 fn followers_by_name_number_and_round() {
-    let uniform = Law::Uniform(MS(50), MS(150));
+    let uniform = TimeDistribution::Uniform(MS(50), MS(150));
     let by_name = format!("name = \"a\"\npackets = 1{OTHER}packets = 1\nafter = \"a\"\n");
     let think = "think = { uniform = [\"50ms\", \"150ms\"] }";
     assert_eq!(lives(&format!("{by_name}{think}"))[1].after, after(0, uniform));
     let by_number = by_name.replace("\"a\"\n", "1\n").replace("name = 1\n", "");
-    assert_eq!(lives(&by_number)[1].after, after(0, Law::Constant(Span::ZERO)));
+    assert_eq!(lives(&by_number)[1].after, after(0, TimeDistribution::Constant(Span::ZERO)));
     // Two users of three rounds each, then one flow behind each of them, then two behind a single
     // one.
     let users = "name = \"u\"\ncount = 2\nrounds = 3\nthink = \"100ms\"\npackets = 1\n";
@@ -73,7 +73,7 @@ fn followers_by_name_number_and_round() {
     let before: Vec<Option<u32>> = lives.iter().map(|l| l.after.map(|a| a.flow.0)).collect();
     let s = Some;
     assert_eq!(before, [None, s(0), s(1), None, s(3), s(4), s(2), s(5), None, s(8), s(8)]);
-    assert_eq!(lives[1].after, after(0, Law::Constant(MS(100))));
+    assert_eq!(lives[1].after, after(0, TimeDistribution::Constant(MS(100))));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::registry::{Registration, Registry, Schemes};
-use crate::{Bundle, NoParams, RegisterError};
+use crate::{NetworkRequirements, NoParams, RegisterError};
 use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec};
 use std::sync::Arc;
 
@@ -133,10 +133,19 @@ fn a_registered_controller_asks_for_ports_and_routers_by_name() {
         let build = |_: &NoParams, _: forebay_cc::Init| Never;
         registry.register(Registration::new(name, build).needs(bundle)).expect("registers");
     };
-    register("asks-rcp", Bundle { port: Some("rcp"), ..Bundle::NONE });
-    register("asks-inrpp", Bundle { router: Some("inrpp"), ..Bundle::NONE });
-    register("asks-nothing-known", Bundle { port: Some("no-such"), ..Bundle::NONE });
-    register("asks-another", Bundle { port: Some("none"), mtu_room_bytes: 40, ..Bundle::NONE });
+    register("asks-rcp", NetworkRequirements { port: Some("rcp"), ..NetworkRequirements::NONE });
+    register(
+        "asks-inrpp",
+        NetworkRequirements { router: Some("inrpp"), ..NetworkRequirements::NONE },
+    );
+    register(
+        "asks-nothing-known",
+        NetworkRequirements { port: Some("no-such"), ..NetworkRequirements::NONE },
+    );
+    register(
+        "asks-another",
+        NetworkRequirements { port: Some("none"), mtu_room_bytes: 40, ..NetworkRequirements::NONE },
+    );
     let registry = Arc::new(registry);
     let load = |set: &[&str]| {
         let set = set.iter().map(ToString::to_string).collect();

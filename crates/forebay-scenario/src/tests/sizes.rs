@@ -1,7 +1,7 @@
 //! Flows whose sizes and starts are drawn, rounds until the end, and classes by size.
 
 use super::*;
-use forebay_net::{FlowSpec, Law};
+use forebay_net::{FlowSpec, TimeDistribution};
 
 fn text(keys: &str) -> String {
     SMALL.replace("bytes = 10000", keys)
@@ -110,7 +110,7 @@ fn rounds_until_the_end_are_enough() {
     assert_eq!(flows.len(), 68);
     assert!(!flows[0].is_spare() && flows[1..].iter().all(FlowSpec::is_spare));
     let think = flows[1].after().unwrap().think;
-    assert_eq!(think, Law::Exponential(Span::from_millis(500)));
+    assert_eq!(think, TimeDistribution::Exponential(Span::from_millis(500)));
     // A flow that stops asks for no more.
     let stop = drawn(&format!("{keys}\nstop = \"1s\""), "cubic", 1);
     assert_eq!(stop.len(), 46);

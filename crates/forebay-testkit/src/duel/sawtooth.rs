@@ -45,7 +45,7 @@ const OVERFLOW_AT: f64 = 0.596_071_637_983_321_5 - 1.0;
 
 /// How a window climbs and falls.
 #[derive(Clone, Copy, Debug)]
-pub struct Law {
+pub struct SawtoothModel {
     /// Packets per round trip of linear growth.
     pub alpha: f64,
     /// Share of the window that is kept on loss.
@@ -54,12 +54,12 @@ pub struct Law {
     pub c: Option<f64>,
 }
 
-impl Law {
+impl SawtoothModel {
     /// RFC 5681.
-    pub const NEWRENO: Law = Law { alpha: 1.0, beta: 0.5, c: None };
+    pub const NEWRENO: SawtoothModel = SawtoothModel { alpha: 1.0, beta: 0.5, c: None };
     /// RFC 9438: `alpha = 3 (1 - beta) / (1 + beta)` with `beta = 0.7`, and 1 above the window of
     /// the last loss.
-    pub const CUBIC: Law = Law { alpha: 9.0 / 17.0, beta: 0.7, c: Some(0.4) };
+    pub const CUBIC: SawtoothModel = SawtoothModel { alpha: 9.0 / 17.0, beta: 0.7, c: Some(0.4) };
 }
 
 /// One cycle from loss to loss.
@@ -101,7 +101,7 @@ pub enum Overflow {
 
 /// One flow's climb since its loss.
 struct Climb {
-    law: Law,
+    law: SawtoothModel,
     w_max: f64,
     /// The window before the loss: above it the line has a slope of 1 (RFC 9438 section 4.3).
     prior: f64,
@@ -114,7 +114,7 @@ struct Climb {
 impl Climb {
     /// After a loss at `w`; `w_max` is what the last climb aimed at. Fast convergence: RFC 9438
     /// section 4.7.
-    fn after_loss(law: Law, w: f64, w_max: f64) -> Climb {
+    fn after_loss(law: SawtoothModel, w: f64, w_max: f64) -> Climb {
         let kept = law.beta * (w - 1.0);
         let aim = if w < w_max { w * f64::midpoint(1.0, law.beta) } else { w };
         let k_s = law.c.map_or(0.0, |c| ((aim - kept) / c).cbrt());
@@ -163,7 +163,7 @@ impl Pipe {
     }
 
     /// The cycle of one flow alone.
-    pub fn cycle(&self, law: Law, variant: Variant) -> Cycle {
+    pub fn cycle(&self, law: SawtoothModel, variant: Variant) -> Cycle {
         let top = self.top();
         let round_s = self.rtt_at(top);
         let mut sum = Sum::default();
@@ -197,7 +197,7 @@ impl Pipe {
 
     /// Share of a flow under `law` beside one under `other`, over many cycles. Whoever has lost
     /// stands still for parts 3 and 4, while the other climbs on; the loss is seen at once.
-    pub fn share(&self, law: Law, other: Law, overflow: Overflow) -> f64 {
+    pub fn share(&self, law: SawtoothModel, other: SawtoothModel, overflow: Overflow) -> f64 {
         const CYCLES: u32 = 1200;
         const SETTLED: u32 = 100;
         let mut rng = Rng::new(0, Stream::Test, 0);
@@ -302,14 +302,14 @@ mod tests {
     fn a_cycle_of_newreno_has_its_four_parts() {
         // No buffer: 51 rounds from 49 to 100, then 1 + 1 + 1. They carry (100^2 - 49^2) / 2 +
         // 100 + 50 + 49 packets.
-        let bare = pipe(0.0).cycle(Law::NEWRENO, Variant::default());
+        let bare = pipe(0.0).cycle(SawtoothModel::NEWRENO, Variant::default());
         assert!((bare.period_s - 54.0).abs() < 0.01, "{bare:?}");
         assert!((bare.utilisation - 3998.5 / 5400.0).abs() < 1e-3, "{bare:?}");
         assert!(bare.wait_s.abs() < 1e-12 && !bare.curve_leads);
         // One BDP: 1 s at 99.5, integral of w dw / 100 = 150 s from 100 to 200, then 2 + 2 + 1 s.
         // The link is full but for half a packet and one. The queue of w - 100 comes to 8333.3
         // packet seconds in the climb (integral of (w - 100) w dw / 100), then 200, 100 and 0.
-        let full = pipe(100.0).cycle(Law::NEWRENO, Variant::default());
+        let full = pipe(100.0).cycle(SawtoothModel::NEWRENO, Variant::default());
         assert!((full.period_s - 156.0).abs() < 0.02, "{full:?}");
         assert!((full.utilisation - 15598.5 / 15600.0).abs() < 1e-5, "{full:?}");
         assert!((full.wait_s - 8633.3 / 15598.5).abs() < 1e-3, "{full:?}");
@@ -321,7 +321,7 @@ mod tests {
         // 176 packets and 50 ms.
         let led = |packets: f64| {
             let pipe = Pipe { packets_per_s: packets / 0.05, rtt_s: 0.05, buffer: 0.0 };
-            pipe.cycle(Law::CUBIC, Variant::default())
+            pipe.cycle(SawtoothModel::CUBIC, Variant::default())
         };
         assert!(!led(170.0).curve_leads && led(185.0).curve_leads);
         // On the curve K + 1.596 R: cbrt(751.75) + 0.0798.
@@ -334,9 +334,9 @@ mod tests {
 
     #[test]
     fn shares_have_their_limits() {
-        let (reno, cubic) = (Law::NEWRENO, Law::CUBIC);
+        let (reno, cubic) = (SawtoothModel::NEWRENO, SawtoothModel::CUBIC);
         // The line of CUBIC is made to be fair to NewReno when both lose (RFC 9438 section 4.3).
-        let line = Law { c: None, ..cubic };
+        let line = SawtoothModel { c: None, ..cubic };
         let small = Pipe { packets_per_s: 1e5, rtt_s: 0.01, buffer: 0.0 };
         assert!((small.share(line, reno, Overflow::HitsBoth) - 0.5).abs() < 0.01);
         assert!((small.share(reno, reno, Overflow::HitsTheGrower) - 0.5).abs() < 0.02);

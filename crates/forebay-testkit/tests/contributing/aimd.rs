@@ -118,9 +118,9 @@ impl Controller for Aimd {
 
     fn traits(&self) -> Traits {
         Traits {
-            wants_rate: false,           // no delivery rate samples
-            stamps: false,               // no options on packets
-            sending_moves_limits: false, // on_sent changes nothing
+            wants_rate: false,            // no delivery rate samples
+            stamps: false,                // no options on packets
+            limits_change_on_send: false, // on_sent changes nothing
             ..Traits::default()
         }
     }

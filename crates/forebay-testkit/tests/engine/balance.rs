@@ -4,7 +4,7 @@ use forebay_base::{DropReason, Packet, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};
 use forebay_net::{LinkSpec, NetSpec, QueueSpec};
 use forebay_queue::{AnyDiscipline, Discipline, DropTail, Overflow, PortContext, PortInit};
-use forebay_sim::{Options, Simulation, Status, Unbalanced};
+use forebay_sim::{ConservationError, Options, Simulation, Status};
 use forebay_testkit::world::{World, link};
 use forebay_transport::PRESETS;
 use std::sync::Arc;
@@ -70,7 +70,7 @@ fn network(bytes: Option<u64>, honest: bool) -> NetSpec {
     world.spec
 }
 
-fn run(spec: &NetSpec, threads: usize) -> Result<Status, Unbalanced> {
+fn run(spec: &NetSpec, threads: usize) -> Result<Status, ConservationError> {
     let options = Options { threads, ..Options::default() };
     let mut sim = Simulation::new(spec, 1, options).expect("a sound network");
     let status = sim.run_until(Time::from_secs(20));

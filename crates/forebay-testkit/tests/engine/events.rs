@@ -1,4 +1,4 @@
-//! Events of the network, under every engine: one step at a time, with look-ahead, in two threads.
+//! Events of the network, under every engine: one step at a time, with early transit, in two threads.
 
 use forebay_base::{FlowId, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};
@@ -19,7 +19,7 @@ fn same_in_all_engines(spec: &NetSpec) -> Reading {
         let mut sim = Simulation::new(spec, 1, options).expect("a sound network");
         let looks = [700, 1_300, 100_000].map(Time::from_millis);
         let look = |at| {
-            sim.look_not_before(at);
+            sim.sample_not_before(at);
             let status = sim.run_until(at).unwrap();
             read(&sim, status, spec)
         };
@@ -65,7 +65,7 @@ fn diamond(events: bool) -> World {
 
 /// The way over `r2` is used if, and only if, an event leads there.
 #[test]
-fn routes_that_change_are_the_same_under_look_ahead() {
+fn routes_that_change_are_the_same_under_early_transit() {
     for events in [false, true] {
         let world = diamond(events);
         let last = same_in_all_engines(&world.spec);

@@ -218,7 +218,7 @@ fn a_driver_that_looks_ahead_need_do_nothing_else() {
             }
         }
         assert!(fabric.conservation().holds(), "{:?}", fabric.conservation());
-        assert_eq!(fabric.look_ahead_done().0 > 0, looks_ahead);
+        assert_eq!(fabric.early_transit_done().0 > 0, looks_ahead);
         fabric.last_ended()
     });
     assert!(ended[0] > Time::from_millis(800), "1 MB at 10 Mbit/s: {}", ended[0]);

@@ -2,7 +2,7 @@
 
 use forebay_base::{FlowId, NodeId, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};
-use forebay_net::{After, Law, Life, Writing};
+use forebay_net::{After, AppSchedule, TimeDistribution, Writing};
 use forebay_sim::{FlowOutcome, Options, Simulation, Status};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::world::{World, link};
@@ -28,16 +28,16 @@ fn pair() -> (World, (NodeId, NodeId), usize) {
     let transport = world.transport("newreno", config, make);
     (world, (a, b), transport)
 }
-fn add(world: &mut World, ends: (NodeId, NodeId), bytes: Option<u64>, life: Life) {
+fn add(world: &mut World, ends: (NodeId, NodeId), bytes: Option<u64>, life: AppSchedule) {
     world.flow(ends, Time::ZERO, bytes, 0);
     world.spec.flows.last_mut().expect("just added").life = Some(Box::new(life));
 }
-fn alone(life: Life, bytes: Option<u64>) -> World {
+fn alone(life: AppSchedule, bytes: Option<u64>) -> World {
     let (mut world, ends, _) = pair();
     add(&mut world, ends, bytes, life);
     world
 }
-fn paced(periods: Option<[Law; 2]>) -> Option<Writing> {
+fn paced(periods: Option<[TimeDistribution; 2]>) -> Option<Writing> {
     // A chunk each 10 ms.
     Some(Writing { rate: Some(Rate::mbps(1)), chunk_bytes: CHUNK as u32, periods })
 }
@@ -62,7 +62,7 @@ fn received(world: &World, looks: &[Time]) -> (Vec<u64>, Vec<FlowOutcome>, Statu
 
 #[test]
 fn a_writer_of_a_rate_delivers_that_rate() {
-    let life = Life { write: paced(None), ..Life::default() };
+    let life = AppSchedule { write: paced(None), ..AppSchedule::default() };
     // Chunk k is written at 10 k ms and there 10 ms later, those of the handshake behind it at 30
     // ms.
     let looks = [29, 31, 41, 1_001, 9_999, 10_001].map(ms);
@@ -74,7 +74,7 @@ fn a_writer_of_a_rate_delivers_that_rate() {
 
 #[test]
 fn a_writer_with_an_end_closes_behind_its_last_bytes() {
-    let life = Life { write: paced(None), ..Life::default() };
+    let life = AppSchedule { write: paced(None), ..AppSchedule::default() };
     // Nine chunks and a half: the half is written at 90 ms.
     let (_, flows, status) = received(&alone(life, Some(9 * CHUNK + 625)), &[ms(1_000)]);
     assert_eq!((status, flows[0].received_bytes), (Status::FlowsEnded, 9 * CHUNK + 625));
@@ -84,8 +84,8 @@ fn a_writer_with_an_end_closes_behind_its_last_bytes() {
 
 #[test]
 fn periods_have_their_duty_cycle() {
-    let periods = [span(100), span(300)].map(Law::Constant);
-    let life = Life { write: paced(Some(periods)), ..Life::default() };
+    let periods = [span(100), span(300)].map(TimeDistribution::Constant);
+    let life = AppSchedule { write: paced(Some(periods)), ..AppSchedule::default() };
     // Ten chunks in each 400 ms, the last of the first ten written at 90 ms.
     let looks = [101, 399, 411, 501, 4_001, 4_101, 40_001].map(ms);
     let (bytes, _, _) = received(&alone(life, None), &looks);
@@ -96,8 +96,8 @@ fn periods_have_their_duty_cycle() {
 #[test]
 fn a_chunk_is_as_far_from_the_next_whatever_pauses_lie_between() {
     // Periods of 35 ms hold 4, 3, 4, 3 chunks: one each 10 ms of the time in which it writes.
-    let periods = [span(35), span(65)].map(Law::Constant);
-    let life = Life { write: paced(Some(periods)), ..Life::default() };
+    let periods = [span(35), span(65)].map(TimeDistribution::Constant);
+    let life = AppSchedule { write: paced(Some(periods)), ..AppSchedule::default() };
     let looks = [99, 199, 299, 399, 10_000].map(ms);
     let (bytes, _, _) = received(&alone(life, None), &looks);
     let chunks: Vec<u64> = bytes.iter().map(|b| b / CHUNK).collect();
@@ -106,8 +106,9 @@ fn a_chunk_is_as_far_from_the_next_whatever_pauses_lie_between() {
 
 #[test]
 fn random_periods_have_the_mean_duty_cycle() {
-    let periods = [Law::Exponential(span(100)), Law::Uniform(span(100), span(500))];
-    let life = Life { write: paced(Some(periods)), ..Life::default() };
+    let periods =
+        [TimeDistribution::Exponential(span(100)), TimeDistribution::Uniform(span(100), span(500))];
+    let life = AppSchedule { write: paced(Some(periods)), ..AppSchedule::default() };
     let (bytes, _, _) = received(&alone(life, None), &[Time::from_secs(2_000)]);
     // 100 of 400 ms, 5000 times: the standard error of the share is 1.3 %.
     let share = bytes[0] as f64 * 8.0 / 1e6 / 2_000.0;
@@ -116,9 +117,9 @@ fn random_periods_have_the_mean_duty_cycle() {
 
 #[test]
 fn who_writes_without_a_rate_fills_the_link_in_its_periods_and_no_other() {
-    let periods = [span(1_000), span(1_000)].map(Law::Constant);
+    let periods = [span(1_000), span(1_000)].map(TimeDistribution::Constant);
     let write = Some(Writing { rate: None, chunk_bytes: 1, periods: Some(periods) });
-    let mut world = alone(Life { write, ..Life::default() }, None);
+    let mut world = alone(AppSchedule { write, ..AppSchedule::default() }, None);
     // 125 packets a second and no loss: what stands in the queue when the period ends is delivered
     // behind it.
     world.spec.links[0].channel = forebay_net::ChannelSpec::Constant(Rate::clamped(1_500_000));
@@ -133,7 +134,7 @@ fn who_writes_without_a_rate_fills_the_link_in_its_periods_and_no_other() {
 
 #[test]
 fn what_was_written_when_a_flow_stops_is_delivered() {
-    let life = Life { write: paced(None), stop: Some(ms(1_000)), ..Life::default() };
+    let life = AppSchedule { write: paced(None), stop: Some(ms(1_000)), ..AppSchedule::default() };
     let (bytes, flows, status) = received(&alone(life, None), &[ms(5_000)]);
     // The last chunk is that of 990 ms; FIN follows at 1 s, and completion is when the last byte
     // was there.
@@ -143,26 +144,26 @@ fn what_was_written_when_a_flow_stops_is_delivered() {
     let (_, ended) = flows[0].ended.expect("it has stopped");
     assert!(ended.since(ms(1_020)) < Span::from_micros(10), "{ended}");
     // An endless flow of no rate: what was sent by then, and no more.
-    let life = Life { stop: Some(ms(35)), ..Life::default() };
+    let life = AppSchedule { stop: Some(ms(35)), ..AppSchedule::default() };
     let (bytes, flows, _) = received(&alone(life, None), &[ms(5_000)]);
     // The window of a SYN is not scaled: 65535 bytes hold 45 segments, and the first ACK comes at
     // 40 ms.
     assert_eq!(bytes[0], 45 * 1_448);
     assert!(flows[0].completed_at.is_some());
     // A flow that was through before is not changed.
-    let life = Life { stop: Some(ms(4_000)), ..Life::default() };
+    let life = AppSchedule { stop: Some(ms(4_000)), ..AppSchedule::default() };
     let (bytes, flows, _) = received(&alone(life, Some(5_000)), &[ms(9_000)]);
     assert_eq!((bytes[0], flows[0].completed_at.is_some_and(|at| at < ms(40))), (5_000, true));
 }
 
 /// A round of 100 bytes takes two round trips of 20 ms from SYN to the last ACK; then the user
 /// thinks.
-fn chain(stop: Option<Time>, thinks: &[Law]) -> World {
+fn chain(stop: Option<Time>, thinks: &[TimeDistribution]) -> World {
     let (mut world, ends, _) = pair();
-    add(&mut world, ends, Some(100), Life::default());
+    add(&mut world, ends, Some(100), AppSchedule::default());
     for (number, &think) in (0..).zip(thinks) {
         let after = Some(After { flow: FlowId(number), think });
-        add(&mut world, ends, Some(100), Life { after, stop, ..Life::default() });
+        add(&mut world, ends, Some(100), AppSchedule { after, stop, ..AppSchedule::default() });
     }
     world
 }
@@ -172,14 +173,14 @@ fn starts(flows: &[FlowOutcome]) -> Vec<Option<u64>> {
 
 #[test]
 fn a_chain_of_users_starts_when_hand_and_clock_say() {
-    let thinks = [100, 0, 7].map(|n| Law::Constant(span(n)));
+    let thinks = [100, 0, 7].map(|n| TimeDistribution::Constant(span(n)));
     let (_, flows, status) = received(&chain(None, &thinks), &[Time::from_secs(5)]);
     assert_eq!(starts(&flows), [0, 140, 180, 227].map(Some));
     assert_eq!(status, Status::FlowsEnded);
     let fct = |flow: &FlowOutcome| flow.completed_at.unwrap().since(flow.opened_at.unwrap());
     assert!(flows.iter().all(|flow| fct(flow).saturating_sub(span(30)) < Span::from_micros(10)));
     // Each draws its own time to think, and the same in each run of a seed.
-    let random = [Law::Uniform(span(50), span(150)); 3];
+    let random = [TimeDistribution::Uniform(span(50), span(150)); 3];
     let (_, flows, _) = received(&chain(None, &random), &[Time::from_secs(5)]);
     let gaps: Vec<u64> = flows
         .windows(2)
@@ -192,7 +193,7 @@ fn a_chain_of_users_starts_when_hand_and_clock_say() {
 #[test]
 fn a_user_who_has_to_stop_starts_no_more() {
     // They would start at 0, 140, 280, 420 and 560 ms. The third stops before it is connected.
-    let world = chain(Some(ms(290)), &[Law::Constant(span(100)); 4]);
+    let world = chain(Some(ms(290)), &[TimeDistribution::Constant(span(100)); 4]);
     let (_, flows, status) = received(&world, &[Time::from_secs(5)]);
     assert_eq!(starts(&flows), [Some(0), Some(140), Some(280), None, None]);
     let skipped: Vec<bool> = flows.iter().map(|flow| flow.skipped).collect();

@@ -1,11 +1,11 @@
 //! The engine on whole networks: what it does at any split, order, thread count and event.
 
 mod balance;
+mod early_transit;
 mod events;
 mod fabric;
 mod fragments;
 mod lives;
-mod look_ahead;
 mod middleboxes;
 mod random;
 mod refused;

@@ -2,7 +2,8 @@
 
 use forebay_base::{DropReason, FlowId, Rate, Span, Time};
 use forebay_cc::{
-    Ack, AnyController, Congestion, Controller, Limits, NextPacket, RecoveryOwner, Stamp, Timeout,
+    Ack, AnyController, Congestion, Controller, HeaderEdits, Limits, NextPacket, RecoveryOwner,
+    Timeout,
 };
 use forebay_net::{LinkSpec, NetEvent, NetSpec};
 use forebay_sim::{Options, Simulation, Status};
@@ -23,8 +24,8 @@ impl Controller for Small {
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
     }
-    fn stamp(&mut self, _: Time, _: &NextPacket) -> Stamp {
-        Stamp { max_wire_len: Some(152), ..Stamp::default() }
+    fn hop_time(&mut self, _: Time, _: &NextPacket) -> HeaderEdits {
+        HeaderEdits { max_wire_len: Some(152), ..HeaderEdits::default() }
     }
 }
 
@@ -67,5 +68,5 @@ fn ranges_beyond_what_a_receiver_keeps_are_counted_as_dropped() {
     };
     // Through the host's short way, and through the general one.
     let simple = run(Options { binary_heap: true, ..Options::default() });
-    assert_same(&[run(Options::default())], &[simple], "look-ahead");
+    assert_same(&[run(Options::default())], &[simple], "early transit");
 }

@@ -8,7 +8,7 @@ use forebay_base::{
 use forebay_cc::{AnyController, Init, Spec};
 use forebay_net::{NetEvent, NetSpec};
 use forebay_sim::{FewerThreads, Injection, Options, Simulation, Status};
-use forebay_testkit::random_pool::{self, Weather};
+use forebay_testkit::random_pool::{self, NetworkConditions};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::tap::Tap;
 use forebay_testkit::world::{World, link};
@@ -61,7 +61,7 @@ fn random_networks_do_not_show_their_threads() {
 fn networks_with_caches_and_detours_do_not_either() {
     let stops = [Time::from_millis(900), Time::from_secs(2_000)];
     for seed in 0..200 {
-        let weather = if seed % 3 == 0 { Weather::Fair } else { Weather::Foul };
+        let weather = if seed % 3 == 0 { NetworkConditions::Fair } else { NetworkConditions::Foul };
         let spec = random_pool::scenario(seed, weather);
         let options = |threads| Options { bytes: seed % 7 == 1, ..of_threads(threads) };
         let (_, alone) = readings(&spec, seed, options(1), &stops);

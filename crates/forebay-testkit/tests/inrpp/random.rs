@@ -4,14 +4,14 @@
 
 use forebay_base::{DropReason, FlowId, Time};
 use forebay_sim::{Options, Simulation, Status};
-use forebay_testkit::random_pool::{Weather, scenario};
+use forebay_testkit::random_pool::{NetworkConditions, scenario};
 use forebay_transport::EndCause;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 /// Enough for the worst of backed-off timers; a flow that needs more has stalled.
 const LIMIT: Time = Time::from_secs(2_000);
 
-fn run(seed: u64, weather: Weather, options: Options) -> Simulation {
+fn run(seed: u64, weather: NetworkConditions, options: Options) -> Simulation {
     let spec = scenario(seed, weather);
     let mut sim = Simulation::new(&spec, seed, options).expect("a sound network");
     let status = sim.run_until(LIMIT).unwrap();
@@ -25,7 +25,7 @@ fn run(seed: u64, weather: Weather, options: Options) -> Simulation {
     assert_eq!(status, Status::FlowsEnded, "{weather:?} {seed}");
     let conservation = sim.conservation();
     assert!(conservation.holds(), "{weather:?} {seed}: {conservation:?}");
-    if weather == Weather::Fair {
+    if weather == NetworkConditions::Fair {
         let lost: u64 =
             (0..spec.flows.len() as u32).map(|i| sim.flow(FlowId(i)).sender.retransmits).sum();
         let dropped = sim.drops().count(DropReason::CacheFull);
@@ -34,7 +34,7 @@ fn run(seed: u64, weather: Weather, options: Options) -> Simulation {
     sim
 }
 
-fn sweep(seeds: std::ops::Range<u64>, weather: Weather) {
+fn sweep(seeds: std::ops::Range<u64>, weather: NetworkConditions) {
     let next = AtomicU64::new(seeds.start);
     let threads = std::thread::available_parallelism().map_or(1, |n| n.get());
     std::thread::scope(|scope| {
@@ -54,25 +54,25 @@ fn sweep(seeds: std::ops::Range<u64>, weather: Weather) {
 
 #[test]
 fn ten_thousand_networks_in_foul_weather_finish() {
-    sweep(0..10_000, Weather::Foul);
+    sweep(0..10_000, NetworkConditions::Foul);
 }
 
 #[test]
 fn with_the_margin_of_the_rule_no_cache_drops_and_nothing_is_sent_twice() {
-    sweep(0..2_000, Weather::Fair);
+    sweep(0..2_000, NetworkConditions::Fair);
 }
 
 #[test]
 #[ignore = "the long form: minutes"]
 fn two_hundred_thousand_networks_finish() {
-    sweep(0..200_000, Weather::Foul);
-    sweep(0..200_000, Weather::Fair);
+    sweep(0..200_000, NetworkConditions::Foul);
+    sweep(0..200_000, NetworkConditions::Fair);
 }
 
 #[test]
 fn engine_and_bytes_make_no_difference() {
     for seed in 0..60 {
-        for weather in [Weather::Foul, Weather::Fair] {
+        for weather in [NetworkConditions::Foul, NetworkConditions::Fair] {
             let hash = |options| run(seed, weather, options).trace_hash();
             let plain = hash(Options::default());
             let bytes = hash(Options { bytes: true, ..Options::default() });

@@ -4,7 +4,7 @@ use forebay_base::{FlowId, Kind, OptionList, Packet, Rate, Span, TcpFlags, Time,
 use forebay_cc::kickass::{KickAssReceiver, Params, Preset};
 use forebay_cc::{AckDemand, AnyFeedback, DatagramView, Feedback, Init, PieceView, Spec};
 use forebay_net::{LinkSpec, NetEvent, SchemeSpec};
-use forebay_queue::{Backlog, Behind, PortContext, PortScheme};
+use forebay_queue::{Backlog, PortContext, PortScheme, TrailingPackets};
 use forebay_signal::kickass::{Code, Indicator, Offer, Report};
 use forebay_sim::{Options, PacketEvent, Simulation};
 use forebay_testkit::tap::{Notes, Tap};
@@ -37,7 +37,7 @@ impl PortScheme for Cutter {
     fn leave(
         &mut self,
         packet: Packet,
-        behind: &mut Behind<'_>,
+        behind: &mut TrailingPackets<'_>,
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
@@ -67,7 +67,7 @@ impl PortScheme for Stripper {
     fn leave(
         &mut self,
         packet: Packet,
-        _: &mut Behind<'_>,
+        _: &mut TrailingPackets<'_>,
         _: Backlog,
         _: &mut PortContext<'_>,
     ) -> Packet {

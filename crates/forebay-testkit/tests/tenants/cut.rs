@@ -8,7 +8,7 @@ use forebay_base::{
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_net::{LinkSpec, SchemeSpec};
 use forebay_queue::{
-    AnyScheme, Backlog, Behind, DropTail, Limit, Pipeline, PortContext, PortScheme,
+    AnyScheme, Backlog, DropTail, Limit, Pipeline, PortContext, PortScheme, TrailingPackets,
 };
 use forebay_testkit::tap::Notes;
 use forebay_testkit::world::{World, link};
@@ -29,7 +29,7 @@ impl PortScheme for Cutter {
     fn leave(
         &mut self,
         packet: Packet,
-        behind: &mut Behind<'_>,
+        behind: &mut TrailingPackets<'_>,
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {

@@ -8,6 +8,7 @@ mod cache;
 mod clock;
 mod cut;
 mod foreign;
+mod hop_time;
 #[allow(dead_code, reason = "the tests of wire use the rest")]
 #[path = "../../../forebay-wire/tests/wire/make.rs"]
 mod make;
@@ -16,6 +17,5 @@ mod pair;
 mod paths;
 mod registered;
 mod stage;
-mod stamp;
 mod trace;
 mod users;

@@ -11,7 +11,7 @@ use forebay_net::{
 };
 use forebay_queue::{DISCIPLINES, SCHEMES};
 use forebay_router::ROUTERS;
-use forebay_testkit::random_pool::Weather;
+use forebay_testkit::random_pool::NetworkConditions;
 use forebay_testkit::{random, random_pool};
 use forebay_wire::emit;
 use std::collections::{BTreeSet, VecDeque};
@@ -178,7 +178,7 @@ fn check(two: &Two, seed: u64) {
 fn network(router: usize, scheme: usize, seed: u64) -> NetSpec {
     let mut spec = match seed % 2 {
         0 => random::scenario(seed),
-        _ => random_pool::scenario(seed, Weather::Foul),
+        _ => random_pool::scenario(seed, NetworkConditions::Foul),
     };
     let mut rng = Rng::new(seed, Stream::Test, 78);
     if rng.chance(0.3) && spec.forgeries().next().is_none() {

@@ -6,7 +6,7 @@ use crate::stage::{Line, Scene, line, newreno, simulate};
 use forebay_base::{Packet, Rate, Span, Time, cut_ipv4};
 use forebay_cc::{AnyFeedback, Feedback, PieceView};
 use forebay_net::{LinkSpec, SchemeSpec};
-use forebay_queue::{Backlog, Behind, PortContext, PortScheme};
+use forebay_queue::{Backlog, PortContext, PortScheme, TrailingPackets};
 use forebay_testkit::tap::Notes;
 use forebay_testkit::world::{World, link};
 use forebay_transport::{PRESETS, TcpConfig};
@@ -37,7 +37,7 @@ impl PortScheme for Load {
     fn leave(
         &mut self,
         mut packet: Packet,
-        behind: &mut Behind<'_>,
+        behind: &mut TrailingPackets<'_>,
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
@@ -46,7 +46,7 @@ impl PortScheme for Load {
         }
         let piece_payload = LEAST + UNIT * self.says as u16;
         let mut first = None;
-        for _ in 0..Behind::MOST {
+        for _ in 0..TrailingPackets::MOST {
             match cut_ipv4(packet, piece_payload, cx.arena) {
                 Ok((piece, rest)) => {
                     match first {

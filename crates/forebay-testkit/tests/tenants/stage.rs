@@ -2,8 +2,8 @@
 
 use forebay_base::{FlowId, LinkId, NodeId, Time};
 use forebay_cc::{
-    Ack, AnyController, Congestion, Controller, Init, Limits, LossPolicy, NextPacket,
-    RecoveryOwner, Spec, Stamp, Timeout,
+    Ack, AnyController, Congestion, Controller, HeaderEdits, Init, Limits, LossPolicy, NextPacket,
+    RecoveryOwner, Spec, Timeout,
 };
 use forebay_net::LinkSpec;
 use forebay_sim::{Injection, Options, Simulation, Status};
@@ -112,7 +112,7 @@ pub struct Window {
     pub bytes: u64,
     pub policy: Option<LossPolicy>,
     /// What to write on the packet of this transmission number.
-    pub stamp: Option<(u64, Stamp)>,
+    pub hop_time: Option<(u64, HeaderEdits)>,
 }
 
 impl Controller for Window {
@@ -128,8 +128,8 @@ impl Controller for Window {
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
     }
-    fn stamp(&mut self, _: Time, next: &NextPacket) -> Stamp {
-        let stamp = self.stamp.filter(|(number, _)| *number == next.number);
-        stamp.map_or(Stamp::default(), |(_, stamp)| stamp)
+    fn hop_time(&mut self, _: Time, next: &NextPacket) -> HeaderEdits {
+        let hop_time = self.hop_time.filter(|(number, _)| *number == next.number);
+        hop_time.map_or(HeaderEdits::default(), |(_, hop_time)| hop_time)
     }
 }

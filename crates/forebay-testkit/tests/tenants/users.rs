@@ -3,7 +3,7 @@
 
 use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{FlowId, Rate, Span, Time};
-use forebay_net::{After, Law, Life, Writing};
+use forebay_net::{After, AppSchedule, TimeDistribution, Writing};
 use forebay_testkit::world::{World, link};
 use forebay_transport::{Connection, PRESETS, Role};
 
@@ -22,12 +22,13 @@ fn scene() -> (Scene<()>, Line) {
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     for number in 0..REQUESTS {
         world.flow((line.a, line.b), Time::ZERO, Some(30_000), transport);
-        let think = Law::Constant(THINK);
+        let think = TimeDistribution::Constant(THINK);
         let after = number.checked_sub(1).map(|n| After { flow: FlowId(n), think });
-        world.spec.flows[number as usize].life = Some(Box::new(Life { after, ..Life::default() }));
+        world.spec.flows[number as usize].life =
+            Some(Box::new(AppSchedule { after, ..AppSchedule::default() }));
     }
     world.flow((line.a, line.b), Time::ZERO, Some(20_500), transport);
-    let life = Life { write: Some(SLOWLY), ..Life::default() };
+    let life = AppSchedule { write: Some(SLOWLY), ..AppSchedule::default() };
     world.spec.flows[REQUESTS as usize].life = Some(Box::new(life));
     (Scene::new(world, ()), line)
 }

@@ -70,7 +70,7 @@ pub struct Crate {
 }
 
 /// More re-exports than this in a row are a circle of re-exports.
-const MOST_REEXPORTS: usize = 8;
+const MAX_REEXPORTS: usize = 8;
 
 impl Crate {
     /// The crate whose root is the file `root` (`lib.rs`), with files of `src` by their paths from
@@ -133,7 +133,7 @@ impl Crate {
 
     /// What a path in the code of `at` stands for; nothing if it leads to another crate.
     fn resolve(&self, at: &ModulePath, path: &[String], depth: usize) -> BTreeSet<Target> {
-        if depth > MOST_REEXPORTS {
+        if depth > MAX_REEXPORTS {
             return BTreeSet::new();
         }
         let mut start = at.clone();
@@ -215,12 +215,12 @@ impl Crate {
             let itself = import.path.first().is_some_and(|first| first == name);
             if !itself {
                 found.extend(self.imported(at, &import.path, depth + 1));
-            } else if module.children.contains(name) && depth < MOST_REEXPORTS {
+            } else if module.children.contains(name) && depth < MAX_REEXPORTS {
                 let child = child_of(at, name);
                 found.extend(self.below(&child, &import.path[1..], depth + 1)); // `pub use a::a;`
             }
         }
-        if found.is_empty() && depth < MOST_REEXPORTS {
+        if found.is_empty() && depth < MAX_REEXPORTS {
             for import in module.imports.iter().filter(|import| import.name.is_none()) {
                 for target in self.imported(at, &import.path, depth + 1) {
                     match target {

@@ -5,7 +5,7 @@ mod paths;
 mod streams;
 mod write;
 
-use crate::surface::{Counters, EndCause, PathView, Progress, Role, RttSummary, Setup};
+use crate::api::{Counters, EndCause, PathView, Progress, Role, RttSummary, Setup};
 
 use crate::config::TcpConfig;
 use crate::options::mptcp;
@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Span, Time};
-use forebay_cc::{Observed, PieceView, Sibling};
+use forebay_cc::{PieceView, SeriesSample, Sibling};
 use paths::Paths;
 use streams::Streams;
 
@@ -375,7 +375,7 @@ impl Connection {
         self.paths[path].view(&self.config)
     }
     /// Show `visit` the series that the controller of `path` publishes.
-    pub fn observe(&self, path: usize, visit: &mut dyn FnMut(Observed)) {
+    pub fn observe(&self, path: usize, visit: &mut dyn FnMut(SeriesSample)) {
         self.paths[path].observe(visit);
     }
     /// RTT samples of `path`.

@@ -15,8 +15,8 @@ use super::recovery::LossRecovery;
 use super::send::attach;
 use super::sender::Sender;
 use super::{Cx, Path};
+use crate::api::{Counters, PathSetup};
 use crate::config::{Pacing, TcpConfig};
-use crate::surface::{Counters, PathSetup};
 use forebay_base::{
     Arena, IpVersion, Kind, OptionList, Packet, Rate, TcpFields, TcpFlags, Time, kind,
 };
@@ -63,7 +63,7 @@ impl FastPathState {
         let traits = setup.controller.traits();
         let header_only = matches!(setup.feedback, AnyFeedback::None)
             && !traits.stamps
-            && !traits.sending_moves_limits
+            && !traits.limits_change_on_send
             && config.pacing == Pacing::Off
             && (config.dont_fragment || version == IpVersion::V6);
         FastPathState {
@@ -339,10 +339,10 @@ impl Path {
         if !sender.stamps() {
             return (mss as u16, None, StampedIp::default());
         }
-        let stamp = sender.stamp(cx.now, mss, false, false, handshake);
+        let hop_time = sender.hop_time(cx.now, mss, false, false, handshake);
         let stamps = handshake.stamps(cx.config);
-        let len = sender.fit(handshake.version(), stamps, &mut options, &stamp, start, mss);
-        (len as u16, options, stamp.ip())
+        let len = sender.fit(handshake.version(), stamps, &mut options, &hop_time, start, mss);
+        (len as u16, options, hop_time.ip())
     }
 
     /// True if the fast path is open and this is a segment that it expects next, as far as flags

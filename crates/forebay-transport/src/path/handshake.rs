@@ -9,9 +9,9 @@
 use super::input::Incoming;
 use super::receiver::Receiver;
 use super::{Cx, Identity, Path, State};
+use crate::api::{PathSetup, Role};
 use crate::config::TcpConfig;
 use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
-use crate::surface::{PathSetup, Role};
 use alloc::boxed::Box;
 use forebay_base::{
     Addr, Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,

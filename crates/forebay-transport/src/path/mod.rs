@@ -19,11 +19,11 @@ mod scoreboard;
 mod send;
 mod sender;
 
+use crate::api::{Counters, PathSetup, PathView, Role, RttSummary};
 use crate::config::TcpConfig;
-use crate::surface::{Counters, PathSetup, PathView, Role, RttSummary};
 use fast_path::FastPathState;
 use forebay_base::{Histogram, IpVersion, PortId, Span, TcpFlags, Time};
-use forebay_cc::{Controller, Observed, PieceView, Sibling};
+use forebay_cc::{Controller, PieceView, SeriesSample, Sibling};
 use handshake::Handshake;
 use mapping::Mapping;
 use receiver::Receiver;
@@ -285,7 +285,7 @@ impl Path {
             lost_bytes: sender.rate().lost(),
         }
     }
-    pub(crate) fn observe(&self, visit: &mut dyn FnMut(Observed)) {
+    pub(crate) fn observe(&self, visit: &mut dyn FnMut(SeriesSample)) {
         self.sender.controller().observe(visit);
     }
     pub(crate) fn round_trips(&self) -> &Histogram {

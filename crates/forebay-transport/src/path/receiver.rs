@@ -9,8 +9,8 @@
 use super::MAX_OUTSTANDING_BYTES;
 use super::input::Incoming;
 use super::reassembly::{Arrival, Reassembly};
+use crate::api::Counters;
 use crate::config::TcpConfig;
-use crate::surface::Counters;
 use alloc::boxed::Box;
 use core::num::NonZeroU64;
 use forebay_base::{Ecn, MAX_OPTION_BYTES, OptionList, Span, TcpFlags, Time, kind, narrow, seq_lt};
@@ -502,7 +502,7 @@ const FIRST_ROUND_SEGMENTS: u64 = 10;
 /// Round trips below this grow the buffer less (`tcp_rcvbuf_low_rtt`).
 const LOW_RTT: Span = Span::from_millis(1);
 /// Smaller packets do not open the window (`tcp_event_data_recv`).
-const LEAST_PACKET_BYTES: u64 = 128;
+const MIN_PACKET_BYTES: u64 = 128;
 
 /// Data that came in order.
 #[derive(Clone, Copy, Debug)]
@@ -557,7 +557,7 @@ impl WindowGrowth {
     /// True if the window opens with this packet.
     pub(super) fn on_data(&mut self, now: Time, data: InOrderData) -> bool {
         let room = self.clamp_bytes.min(self.most_bytes).saturating_sub(self.open_bytes);
-        let opens = room > 0 && data.bytes >= LEAST_PACKET_BYTES;
+        let opens = room > 0 && data.bytes >= MIN_PACKET_BYTES;
         if opens {
             self.open_bytes += room.min(2 * self.mss.max(data.bytes));
         }

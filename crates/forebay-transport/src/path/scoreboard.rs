@@ -70,7 +70,7 @@ impl Segment {
 
 /// A repeated transmission: its number, its segment, and what had been sent by then.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Repeat {
+pub(crate) struct Retransmission {
     pub number: u64,
     pub start: u64,
     /// Everything below this offset had been sent when it was.
@@ -94,7 +94,7 @@ pub(crate) struct Scoreboard {
     lost_segments: u32,
     sacked: RangeSet,
     /// In the order of transmission. An entry is stale once its segment is delivered or sent again.
-    repeats: VecDeque<Repeat>,
+    repeats: VecDeque<Retransmission>,
     /// No segment below this offset waits to be sent again.
     lost_from: u64,
     /// No original transmission below this offset is outstanding.
@@ -422,7 +422,7 @@ impl Scoreboard {
         None
     }
     /// Index of the outstanding segment whose latest transmission is this one.
-    fn repeated(&self, repeat: &Repeat) -> Option<usize> {
+    fn repeated(&self, repeat: &Retransmission) -> Option<usize> {
         let at = self.find(repeat.start);
         let s = self.segments.get(at)?;
         (s.number == repeat.number && s.outstanding()).then_some(at)
@@ -463,14 +463,14 @@ impl Scoreboard {
             flights.0.insert(index + 1, flights.0[index]);
         }
         if rest.is(REPEATED) && rest.outstanding() {
-            self.insert_repeat(Repeat {
+            self.insert_repeat(Retransmission {
                 number: rest.number,
                 start: rest.start,
                 sent_below: self.nxt,
             });
         }
     }
-    fn insert_repeat(&mut self, repeat: Repeat) {
+    fn insert_repeat(&mut self, repeat: Retransmission) {
         let at = self.repeats.partition_point(|r| r.number <= repeat.number);
         self.repeats.insert(at, repeat);
     }
@@ -487,7 +487,11 @@ impl Scoreboard {
         if let (Some(flights), Some(flight)) = (&mut self.flights, flight) {
             flights.0[index] = flight;
         }
-        self.insert_repeat(Repeat { number: s.number, start: s.start, sent_below: self.nxt });
+        self.insert_repeat(Retransmission {
+            number: s.number,
+            start: s.start,
+            sent_below: self.nxt,
+        });
     }
 
     /// The sums, counted anew: for debug assertions and tests.

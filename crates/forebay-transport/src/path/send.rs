@@ -13,7 +13,7 @@ use forebay_cc::{Limits, StampedIp};
 pub(super) enum Choice {
     Syn,
     /// The segment at this index of the scoreboard, again.
-    Repeat(usize),
+    Retransmission(usize),
     /// New data of this length; none of it and a FIN: a FIN alone.
     New {
         len: u64,
@@ -115,7 +115,7 @@ impl Path {
             if handshake.is_syn_due() {
                 return Some(Choice::Syn);
             }
-            return sender.next_lost().map(Choice::Repeat);
+            return sender.next_lost().map(Choice::Retransmission);
         }
         if recovery.take_probe_due() {
             return recovery.choose_probe(cx.now, sender, cx.counters);
@@ -126,7 +126,7 @@ impl Path {
             let len = sender.board().get(at).len.min(sender.payload_limit()) as u64;
             let room = || recovery.window_room(sender, limits, cx.config);
             if recovery.forces_retransmit() || room() >= len {
-                return Some(Choice::Repeat(at));
+                return Some(Choice::Retransmission(at));
             }
             sender.end_buffer_limit(cx.now, cx.counters);
             sender.note_window_full();
@@ -172,16 +172,16 @@ impl Path {
     ) -> Packet {
         self.sender.end_buffer_limit(cx.now, cx.counters);
         let (start, wanted, again, syn) = self.sender.describe(choice);
-        let stamp = self.sender.stamp(cx.now, wanted, syn, again, &self.handshake);
+        let hop_time = self.sender.hop_time(cx.now, wanted, syn, again, &self.handshake);
         let mut options = syn.then(|| self.syn_options(cx.config));
         let (version, stamps) = (self.handshake.version(), self.handshake.stamps(cx.config));
-        let len = self.sender.fit(version, stamps, &mut options, &stamp, start, wanted);
+        let len = self.sender.fit(version, stamps, &mut options, &hop_time, start, wanted);
         let index = self.sender.record(cx.now, choice, len);
         if matches!(choice, Choice::Syn) {
             self.handshake.on_syn_sent();
         }
         let segment = *self.sender.board().get(index);
-        let ip = stamp.ip();
+        let ip = hop_time.ip();
         let packet = self.build(cx, arena, &segment, &mut options, ip);
         self.after_send(cx, &segment, index, again);
         packet

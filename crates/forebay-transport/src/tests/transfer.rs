@@ -136,7 +136,7 @@ fn fast_path_and_general_path_agree() {
         LossPolicy::RackTlp,
         LossPolicy::PerPacketTimer { num: 3, den: 2 },
         LossPolicy::TimeoutOnly,
-        LossPolicy::Patient,
+        LossPolicy::HoldTolerant,
     ];
     let delayed = AckPolicy::Delayed { packets: 2, timeout: Span::from_millis(40), quick: 8 };
     let buffers = [20_000, 4 << 20]; // the first is below the window that congestion leaves

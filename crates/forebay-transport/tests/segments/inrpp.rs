@@ -4,7 +4,7 @@
 use crate::common::{Bench, Fate, Inject, Lab, MSS, Road, Seg, Wiring, data, data_segs, ms, plain};
 use forebay_base::{Rate, Rng, Span, Stream, TcpFlags, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init, LossPolicy, Spec};
-use forebay_signal::inrpp::{Ask, BackPressure, Echo, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Echo, Nonce};
 use forebay_transport::{Recovery, TcpConfig};
 
 fn controller(name: &str) -> AnyController {
@@ -42,7 +42,7 @@ fn lab(segments: u64) -> Lab {
         ..Lab::default()
     }
 }
-fn signal(ask: Ask, nonce: u32) -> Option<BackPressure> {
+fn signal(ask: BackPressureSignal, nonce: u32) -> Option<BackPressure> {
     Some(BackPressure { ask, routers: 2, nonce: Nonce::new(nonce), ..BackPressure::default() })
 }
 fn echo(seg: &Seg) -> Option<u32> {
@@ -51,7 +51,7 @@ fn echo(seg: &Seg) -> Option<u32> {
 
 /// A client past a handshake of `rtt` over routers; `ask` is on the SYN-ACK, and on what comes
 /// until a test says otherwise.
-fn connected(lab: Lab, rtt: Span, ask: Ask) -> (Bench, Vec<Seg>) {
+fn connected(lab: Lab, rtt: Span, ask: BackPressureSignal) -> (Bench, Vec<Seg>) {
     let mut bench = lab.client();
     let syn = bench.open();
     assert_eq!(echo(&syn[0]), None, "no router has spoken");
@@ -103,7 +103,7 @@ fn a_plain_peer_gets_plain_acks() {
 
 #[test]
 fn in_the_open_loop_everything_leaves_at_once_and_carries_the_last_nonce() {
-    let (mut bench, sent) = connected(lab(300), ms(100), Ask::Nothing);
+    let (mut bench, sent) = connected(lab(300), ms(100), BackPressureSignal::Nothing);
     // The window of a SYN-ACK is not scaled (RFC 7323 section 2.2): 60 000 bytes in the first round
     // trip, whatever there is.
     assert_eq!(data_segs(&sent).len(), 60);
@@ -116,7 +116,7 @@ fn in_the_open_loop_everything_leaves_at_once_and_carries_the_last_nonce() {
 
 #[test]
 fn in_the_closed_loop_one_segment_leaves_for_each_ack() {
-    let (mut bench, sent) = connected(lab(300), ms(100), Ask::SlowDown);
+    let (mut bench, sent) = connected(lab(300), ms(100), BackPressureSignal::SlowDown);
     assert_eq!(data(&sent), "1", "for the SYN-ACK");
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(1)), "2");
@@ -125,7 +125,7 @@ fn in_the_closed_loop_one_segment_leaves_for_each_ack() {
     assert_eq!(data(&bench.ack(2)), "3");
     bench.signal = None;
     assert_eq!(data(&bench.ack(3)), "4", "without the option the last word holds");
-    bench.signal = signal(Ask::Cancel, 7);
+    bench.signal = signal(BackPressureSignal::Cancel, 7);
     // 4 was in flight: a ramp from one segment, and one for that which has arrived.
     let rest = bench.ack(4);
     assert_eq!(data(&rest), "5 6");
@@ -134,15 +134,15 @@ fn in_the_closed_loop_one_segment_leaves_for_each_ack() {
 
 #[test]
 fn a_timeout_in_the_closed_loop_sends_one_segment_and_ramps() {
-    let (mut bench, sent) = connected(lab(300), ms(100), Ask::SlowDown);
+    let (mut bench, sent) = connected(lab(300), ms(100), BackPressureSignal::SlowDown);
     assert_eq!(data(&sent), "1");
     // A ramp of one round trip, so that three are in flight.
     bench.advance(ms(100));
-    bench.signal = signal(Ask::Nothing, 7);
+    bench.signal = signal(BackPressureSignal::Nothing, 7);
     assert_eq!(data(&bench.ack(1)), "2 3");
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(2)), "4 5");
-    bench.signal = signal(Ask::SlowDown, 7);
+    bench.signal = signal(BackPressureSignal::SlowDown, 7);
     assert_eq!(data(&bench.ack(3)), "6");
     // 4, 5 and 6 are gone. Routers hold: 10 s, and a quarter less for each of three samples.
     let silence = ms(10_000).mul_div(27, 64);
@@ -151,20 +151,20 @@ fn a_timeout_in_the_closed_loop_sends_one_segment_and_ramps() {
     assert_eq!(data(&sent), "R4", "without a credit, and alone");
     assert_eq!(bench.conn.view(0).phase, "closed", "the others may wait somewhere");
     // It arrives, and then nothing else comes: there is nothing else.
-    bench.signal = signal(Ask::Pause, 7);
+    bench.signal = signal(BackPressureSignal::Pause, 7);
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(4)), "");
     let silence = silence.mul_div(3, 4);
     assert_eq!(data(&bench.advance(silence.saturating_sub(ms(1)))), "");
     assert_eq!(data(&bench.advance(ms(1))), "R5");
     assert_eq!(bench.conn.view(0).phase, "ramp");
-    bench.signal = signal(Ask::Nothing, 7);
+    bench.signal = signal(BackPressureSignal::Nothing, 7);
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(5)), "R6 7");
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(6)), "8 9");
     assert_eq!(bench.conn.counters().retransmits, 3);
-    bench.signal = signal(Ask::SlowDown, 9);
+    bench.signal = signal(BackPressureSignal::SlowDown, 9);
     assert_eq!(data(&bench.ack(7)), "10", "closed again");
 }
 
@@ -172,7 +172,7 @@ fn a_timeout_in_the_closed_loop_sends_one_segment_and_ramps() {
 fn the_timer_restarts_with_every_ack_that_brings_news() {
     // Segments 2 to 9 leave, 2 is lost; an ACK every 900 ms. Its hole is repaired after its
     // patience, not by the timer.
-    let (mut bench, sent) = connected(lab(9), ms(100), Ask::Nothing);
+    let (mut bench, sent) = connected(lab(9), ms(100), BackPressureSignal::Nothing);
     assert_eq!(data(&sent), "1 2 3 4 5 6 7 8 9");
     bench.advance(ms(100));
     bench.ack(1);
@@ -187,7 +187,7 @@ fn the_timer_restarts_with_every_ack_that_brings_news() {
 // news.
 fn settled(rtt: Span) -> (Bench, Time) {
     let one = Lab { peer_window: MSS as u16, ..lab(901) };
-    let (mut bench, sent) = connected(one, rtt, Ask::Nothing);
+    let (mut bench, sent) = connected(one, rtt, BackPressureSignal::Nothing);
     assert_eq!(data(&sent), "1");
     let allow = |bench: &mut Bench, acked: u64, last: u64| {
         bench.lab.peer_window = ((last - acked) * MSS).div_ceil(1 << 7) as u16;
@@ -205,7 +205,7 @@ fn settled(rtt: Span) -> (Bench, Time) {
         allow(&mut bench, 400, number);
     }
     bench.lab.peer_window = 60_000;
-    bench.signal = signal(Ask::SlowDown, 7);
+    bench.signal = signal(BackPressureSignal::SlowDown, 7);
     (bench, start)
 }
 
@@ -259,7 +259,7 @@ fn on_a_path_that_has_lost_a_packet_a_short_hole_is_waited_for_200_ms() {
     // RTT 600 ms, no variation. 401 left at 0, each later one 1 ms after the one before. 401, 801
     // and 811 to 814 are lost; 811 to 814 are more than 3.
     let (mut bench, start) = settled(ms(600));
-    bench.signal = signal(Ask::Nothing, 0);
+    bench.signal = signal(BackPressureSignal::Nothing, 0);
     let mut sent = Vec::new();
     for last in 402..=901 {
         sent.extend(bench.advance_to(start + ms(600 + last - 401)));
@@ -290,7 +290,7 @@ fn what_left_before_a_repair_that_arrives_alone_is_lost_at_the_second_silence() 
     for (holds, again) in [(false, "R3 R4 R5 R6 R7 R8 R9"), (true, "R3 R4")] {
         let mut bench = lab(9).client();
         bench.open();
-        bench.signal = signal(Ask::Nothing, 0);
+        bench.signal = signal(BackPressureSignal::Nothing, 0);
         bench.advance(ms(100));
         assert_eq!(data(&bench.syn_ack()), "1 2 3 4 5 6 7 8 9");
         bench.advance(ms(100));
@@ -315,7 +315,7 @@ const BOTTLENECK: Rate = Rate::mbps(10);
 fn into_a_cache(timestamps: bool) -> Road {
     let rates = (ACCESS, BOTTLENECK);
     let mut road = Road::new(config(timestamps), 15_000 * MSS, rates, ms(25), (inrpp, receiver));
-    road.router = Box::new(|_| signal(Ask::Nothing, 0));
+    road.router = Box::new(|_| signal(BackPressureSignal::Nothing, 0));
     road
 }
 
@@ -375,9 +375,9 @@ fn a_cache_that_asks_for_less_gets_one_packet_for_each_it_serves() {
         let before = slow;
         slow = if slow { cached > 500_000 } else { cached > 1_000_000 };
         match (before, slow) {
-            (_, true) => signal(Ask::SlowDown, 3),
-            (true, false) => signal(Ask::Cancel, 3),
-            (false, false) => signal(Ask::Nothing, 0),
+            (_, true) => signal(BackPressureSignal::SlowDown, 3),
+            (true, false) => signal(BackPressureSignal::Cancel, 3),
+            (false, false) => signal(BackPressureSignal::Nothing, 0),
         }
     });
     road.finish(Time::from_secs(60));
@@ -415,7 +415,7 @@ fn without_routers_the_packets_are_those_of_cubic() {
 #[test]
 fn a_path_that_loses_its_routers_becomes_one_of_tcp() {
     // 60 in flight, as the SYN-ACK's window has it. Eight ACKs that have passed no router.
-    let (mut bench, sent) = connected(lab(300), ms(100), Ask::Nothing);
+    let (mut bench, sent) = connected(lab(300), ms(100), BackPressureSignal::Nothing);
     assert_eq!(data_segs(&sent).len(), 60);
     bench.advance(ms(100));
     bench.lab.peer_window = 400; // x 128: 51 200 bytes, nothing new may leave
@@ -428,7 +428,7 @@ fn a_path_that_loses_its_routers_becomes_one_of_tcp() {
     // Duplicates mean nothing to a patient sender, whatever the configuration says (three are a
     // loss).
     for top in [10, 11, 12] {
-        bench.signal = signal(Ask::Nothing, 0);
+        bench.signal = signal(BackPressureSignal::Nothing, 0);
         assert_eq!(data(&bench.sack(7, &[(10, top)])), "");
     }
     for number in 8..=15 {
@@ -448,8 +448,8 @@ fn patience_works_without_sack() {
     // Segment 2 is lost, and nothing tells that the others came. The timer sends 2, and the ACK of
     // it covers all.
     let config = TcpConfig { sack: false, ..config(true) };
-    let (mut bench, _) = connected(Lab { config, ..lab(10) }, ms(100), Ask::Nothing);
-    bench.signal = signal(Ask::Nothing, 0);
+    let (mut bench, _) = connected(Lab { config, ..lab(10) }, ms(100), BackPressureSignal::Nothing);
+    bench.signal = signal(BackPressureSignal::Nothing, 0);
     bench.advance(ms(100));
     bench.ack(1);
     let duplicates: Vec<Seg> = (0..8).flat_map(|_| bench.ack(1)).collect();
@@ -467,11 +467,11 @@ fn an_ack_that_advances_ends_the_back_off() {
     // No timestamps: what was sent twice gives no sample (Karn). RTO 1 s; 2 s if the timer runs out
     // again without an ACK.
     let lab = Lab { config: config(false), peer_mss: Some(MSS as u16 + 8), ..lab(4) };
-    let (mut bench, sent) = connected(lab, ms(100), Ask::Nothing);
+    let (mut bench, sent) = connected(lab, ms(100), BackPressureSignal::Nothing);
     assert_eq!(data(&sent), "1 2 3 4");
     assert_eq!(data(&bench.advance(ms(9_999))), "", "routers hold");
     assert_eq!(data(&bench.advance(ms(1))), "R1");
-    bench.signal = signal(Ask::Nothing, 0);
+    bench.signal = signal(BackPressureSignal::Nothing, 0);
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(1)), "", "caches serve first what was sent again");
     assert_eq!(data(&bench.advance(ms(999))), "");

@@ -1,8 +1,8 @@
 //! Packets drawn at random, and what it means that two are the same.
 
 use forebay_base::{
-    Addr, Arena, Cold, Ecn, Endpoint, IpVersion, Kind, OptionList, Packet, Piece, Rng, Stream,
-    TcpFields, TcpFlags, Uncut, cut_ipv4, cut_ipv6,
+    Addr, Arena, Cold, Ecn, Endpoint, FragmentRange, IpVersion, Kind, OptionList, Packet, Rng,
+    Stream, TcpFields, TcpFlags, Uncut, cut_ipv4, cut_ipv6,
 };
 use forebay_wire::{AddressPlan, emit, parse};
 
@@ -154,7 +154,7 @@ pub fn random_typed_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
                 }
             }
         }
-        if packet.kind() == Kind::Piece {
+        if packet.kind() == Kind::FragmentRange {
             return packet;
         }
         arena.free(packet);
@@ -180,7 +180,7 @@ pub fn random_foreign_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
         ip_id: rng.below(1 << id_bits) as u32,
         flow_label: rng.below(1 << label_bits) as u32,
         dscp: rng.below(64) as u8,
-        piece: Some(Piece::from_outside(offset, more, protocol)),
+        piece: Some(FragmentRange::from_outside(offset, more, protocol)),
         body: Some(body.into()),
         ..Cold::default()
     };
@@ -247,7 +247,7 @@ pub fn assert_same(a: &Packet, b: &Packet, arena: &Arena) {
     assert_eq!(a.tcp_fields(), b.tcp_fields());
     let visible = |packet: &Packet| {
         let mut cold = packet.cold_part(arena).cloned().unwrap_or_default();
-        cold.piece = cold.piece.map(|p| Piece::from_outside(p.offset, p.more, p.protocol));
+        cold.piece = cold.piece.map(|p| FragmentRange::from_outside(p.offset, p.more, p.protocol));
         cold.body = None;
         cold
     };

@@ -68,7 +68,7 @@ pub(super) struct Gains {
 
 /// What an interface knows about itself. Rates in bytes per second.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Reading {
+pub(super) struct LinkLoad {
     /// C.
     pub capacity: f64,
     /// L: everything that was put on it.
@@ -107,8 +107,8 @@ impl Gains {
     }
 
     /// (1') and (2'), and (2") where several contend.
-    pub fn delta(&self, reading: &Reading, interval: Span) -> Delta {
-        let Reading { capacity, load, others, shared, .. } = *reading;
+    pub fn delta(&self, reading: &LinkLoad, interval: Span) -> Delta {
+        let LinkLoad { capacity, load, others, shared, .. } = *reading;
         let queue = reading.queue_bytes.saturating_sub(BURST_BYTES) as f64 / interval.as_secs_f64();
         let residual = capacity - load;
         let residual = if residual < 0.0 { (residual + self.grain).min(0.0) } else { residual };
@@ -161,9 +161,9 @@ mod tests {
     /// 10 Mbit/s in bytes per second.
     const C: f64 = 1_250_000.0;
 
-    fn reading(load: f64, queue_bytes: u64, contenders: usize) -> Reading {
+    fn reading(load: f64, queue_bytes: u64, contenders: usize) -> LinkLoad {
         let (others, sharing, shared) = (load, contenders, 0.0);
-        Reading { capacity: C, load, others, queue_bytes, contenders, sharing, shared }
+        LinkLoad { capacity: C, load, others, queue_bytes, contenders, sharing, shared }
     }
 
     #[test]
@@ -197,7 +197,7 @@ mod tests {
     #[test]
     fn shuffling_moves_nothing_in_sum_and_needs_two() {
         let gains = Gains::new(0.4, T_P);
-        let full = |contenders| Reading { shared: 800_000.0, ..reading(C, 0, contenders) };
+        let full = |contenders| LinkLoad { shared: 800_000.0, ..reading(C, 0, contenders) };
         let Delta { increase, decrease, .. } = gains.delta(&full(2), T_P);
         assert!((increase - 120_000.0).abs() < 1e-6 && (decrease - 0.3).abs() < 1e-12);
         let (a, b) = (700_000.0, 100_000.0);
@@ -206,7 +206,7 @@ mod tests {
         let alone = gains.delta(&full(1), T_P);
         assert_eq!((alone.increase, alone.decrease), (0.0, 0.0));
         // A spare capacity beyond what would be shuffled is only given, not moved.
-        let spare = Reading { shared: 100_000.0, ..reading(C / 2.0, 0, 2) };
+        let spare = LinkLoad { shared: 100_000.0, ..reading(C / 2.0, 0, 2) };
         assert_eq!(gains.delta(&spare, T_P).decrease, 0.0);
     }
 

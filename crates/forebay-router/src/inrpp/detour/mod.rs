@@ -50,9 +50,9 @@ use core::ops::Range;
 use detour_requests::DetourRequests;
 use forebay_base::{PortId, Rate, Span, Time};
 use forebay_signal::inrpp::RouterId;
-use law::{Delta, Gains, Reading};
+use law::{Delta, Gains, LinkLoad};
 use meter::LoadMeter;
-use pair::{Pair, Side};
+use pair::{Detour, Side};
 
 /// What the machine may know of the interfaces of its router.
 pub trait Interfaces {
@@ -98,7 +98,7 @@ pub struct Detours {
     fresh: LoadMeter,
     ports: Vec<Port>,
     /// By (via, primary).
-    pairs: Vec<Pair>,
+    pairs: Vec<Detour>,
     /// The ports over which there is a detour with r > 0, in order: few of many.
     open_vias: Vec<PortId>,
     requests: DetourRequests,
@@ -364,7 +364,7 @@ impl Detours {
                 let key = (PortId(via as u16), PortId(primary as u16));
                 while before.next_if(|pair| (pair.via, pair.primary) < key).is_some() {}
                 let same = before.next_if(|pair| (pair.via, pair.primary) == key);
-                let new = || Pair::new(key.0, key.1, target, self.fresh.clone());
+                let new = || Detour::new(key.0, key.1, target, self.fresh.clone());
                 self.pairs.push(same.unwrap_or_else(new));
             }
             self.ports[via].pairs = first..self.pairs.len();
@@ -553,7 +553,7 @@ impl Detours {
         interface: PortId,
         (own, shares): (f64, bool),
         view: &dyn Interfaces,
-    ) -> Reading {
+    ) -> LinkLoad {
         let (mut sharing, mut shared) = self.requests.sharing(now, interface);
         let mut contenders = self.requests.contenders(now, interface);
         let port = &mut self.ports[interface.index()];
@@ -564,7 +564,7 @@ impl Detours {
                 shared += pair.own.load(now);
             }
         }
-        Reading {
+        LinkLoad {
             capacity: view.rate(interface).bps() as f64 / 8.0,
             load: port.load.load(now),
             others: (port.load.slow_load(now) - own).max(0.0),

@@ -49,7 +49,7 @@ const TRY_AGAIN: u32 = 128;
 
 /// A detour of `primary` over `via`.
 #[derive(Clone, Debug)]
-pub(super) struct Pair {
+pub(super) struct Detour {
     pub via: PortId,
     pub primary: PortId,
     /// D: the router at the other end of the primary interface.
@@ -74,9 +74,9 @@ pub(super) struct Pair {
     owed_bytes: f64,
 }
 
-impl Pair {
-    pub fn new(via: PortId, primary: PortId, target: RouterId, own: LoadMeter) -> Pair {
-        Pair {
+impl Detour {
+    pub fn new(via: PortId, primary: PortId, target: RouterId, own: LoadMeter) -> Detour {
+        Detour {
             via,
             primary,
             target,

@@ -4,7 +4,7 @@ use super::{Placed, Topology};
 use crate::format::csv;
 use crate::format::fault::Fault;
 use crate::format::faults::{Faults, both};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::source::Sources;
 use crate::keys::file::{CsvFiles, LinkParams};
 
@@ -14,15 +14,15 @@ pub(super) struct CsvPlan {
     links: Option<csv::Csv>,
     hosts: Option<csv::Csv>,
     /// The key that names the file of links: what its columns do not give is missing there.
-    links_key: At<()>,
+    links_key: Spanned<()>,
     host_prefix: String,
     router_prefix: String,
-    access: At<LinkParams>,
+    access: Spanned<LinkParams>,
 }
 
 impl CsvPlan {
     pub(super) fn open(files: &CsvFiles, sources: &mut Sources) -> Result<CsvPlan, Fault> {
-        let mut open = |path: &Option<At<String>>, columns: &[&'static str]| {
+        let mut open = |path: &Option<Spanned<String>>, columns: &[&'static str]| {
             let extra = files.extra_columns.as_ref();
             let open = |path| csv::open(sources, path, columns, extra);
             let csv = path.as_ref().map(open);
@@ -34,11 +34,11 @@ impl CsvPlan {
         };
         let links = open(&files.links, csv::LINK_COLUMNS);
         let (links, hosts) = both(links, open(&files.hosts, csv::HOST_COLUMNS))?;
-        let text = |at: &Option<At<String>>| at.as_ref().map(|at| at.value.clone());
+        let text = |at: &Option<Spanned<String>>| at.as_ref().map(|at| at.value.clone());
         Ok(CsvPlan {
             links,
             hosts,
-            links_key: files.links.as_ref().map(At::place).unwrap_or_default(),
+            links_key: files.links.as_ref().map(Spanned::place).unwrap_or_default(),
             host_prefix: text(&files.host_prefix).unwrap_or_else(|| "h".into()),
             router_prefix: text(&files.router_prefix).unwrap_or_default(),
             access: files.access.clone().unwrap_or_default(),
@@ -107,8 +107,8 @@ impl CsvPlan {
             return Err(row.wrong(1, "another node than in column a"));
         }
         let own = LinkParams {
-            rate: Some(At::new(rate)),
-            delay: Some(At::new(delay)),
+            rate: Some(Spanned::new(rate)),
+            delay: Some(Spanned::new(delay)),
             ..LinkParams::default()
         };
         let wires = topology.wires(&own, None, defaults, &self.links_key)?;

@@ -42,9 +42,9 @@ const PACKET_BITS: f64 = 12_000.0;
 const FAIR: f64 = 0.25;
 const STARVED: f64 = 0.1;
 /// Packets of a path on which Vegas and Copa are asked for their queue.
-const MOST_PACKETS: f64 = 200.0;
+const MAX_PACKETS: f64 = 200.0;
 /// Buffer with which PCC is asked for its losses.
-const MOST_PCC_BDP: f64 = 2.0;
+const MAX_PCC_BDP: f64 = 2.0;
 /// Packets that must have room beside what Vegas and Copa keep waiting.
 const ROOM_PACKETS: f64 = 10.0;
 
@@ -97,8 +97,8 @@ impl Contender {
     /// True where the head of this file asks for a queue or for losses.
     fn is_asked(self, net: Net) -> bool {
         match self {
-            Contender::Pcc => net.buffer_bdp <= MOST_PCC_BDP,
-            _ => net.packets(net.rtt_s()) < MOST_PACKETS && net.buffer_packets() > ROOM_PACKETS,
+            Contender::Pcc => net.buffer_bdp <= MAX_PCC_BDP,
+            _ => net.packets(net.rtt_s()) < MAX_PACKETS && net.buffer_packets() > ROOM_PACKETS,
         }
     }
     /// Packets that wait in the mean, alone, at most and at least; None: nothing is asked.

@@ -14,7 +14,7 @@ mod table;
 use forebay_base::{Rate, Span};
 use forebay_cc::{Spec, cubic};
 use forebay_testkit::duel::Duel;
-use forebay_testkit::duel::sawtooth::Law;
+use forebay_testkit::duel::sawtooth::SawtoothModel;
 use forebay_transport::{PRESETS, TcpConfig};
 
 /// A bottleneck: Mbit/s, ms of round trip, buffer in bandwidth-delay products.
@@ -35,10 +35,10 @@ pub enum Algorithm {
 }
 
 impl Algorithm {
-    fn law(self) -> Law {
+    fn law(self) -> SawtoothModel {
         match self {
-            Algorithm::NewReno => Law::NEWRENO,
-            Algorithm::Cubic => Law::CUBIC,
+            Algorithm::NewReno => SawtoothModel::NEWRENO,
+            Algorithm::Cubic => SawtoothModel::CUBIC,
         }
     }
     fn name(self) -> &'static str {

@@ -12,7 +12,7 @@
 use super::port::{Data, Mutant, PACKET_BYTES, Port};
 use forebay_base::{Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 use std::collections::VecDeque;
 
 /// RFC 6298: the least that an end point waits before it sends again.
@@ -90,16 +90,21 @@ impl Sender {
         self.acked = self.acked.max(number + 1);
         let allowed = option.allowance;
         self.state = match (self.state, option.ask) {
-            (closed @ Loop::Closed { .. }, Ask::SlowDown | Ask::Pause) => closed,
-            (_, Ask::SlowDown | Ask::Pause) => Loop::Closed { credits: 0 },
+            (
+                closed @ Loop::Closed { .. },
+                BackPressureSignal::SlowDown | BackPressureSignal::Pause,
+            ) => closed,
+            (_, BackPressureSignal::SlowDown | BackPressureSignal::Pause) => {
+                Loop::Closed { credits: 0 }
+            }
             (Loop::Ramp { quarters }, _) => {
                 Loop::Ramp { quarters: quarters.max(in_quarters(allowed)) }
             }
             (Loop::Open, _) if allowed == 0 => Loop::Open,
             _ => Loop::Ramp { quarters: in_quarters(before.max(allowed).max(1)) },
         };
-        self.echo = option.nonce.filter(|_| option.ask != Ask::Cancel);
-        if option.ask == Ask::Pause && self.in_flight() > 0 {
+        self.echo = option.nonce.filter(|_| option.ask != BackPressureSignal::Cancel);
+        if option.ask == BackPressureSignal::Pause && self.in_flight() > 0 {
             return;
         }
         let least = (self.in_flight() == 0) as u8;
@@ -235,11 +240,11 @@ impl Net {
         // How many routers were passed is nobody's business here.
         let said = self.ports[port].on_ack(self.now, (ack.flow, ack.number), came);
         let said = BackPressure { routers: 0, ..said };
-        let asks = matches!(said.ask, Ask::SlowDown | Ask::Pause);
+        let asks = matches!(said.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);
         if asks && self.ports[port].state() != State::BackPressure {
             self.broken = Some("who is not congested asks to slow down");
         }
-        let requests = asks || said.ask == Ask::Nothing && said.allowance > 0;
+        let requests = asks || said.ask == BackPressureSignal::Nothing && said.allowance > 0;
         if self.ports[port].state() == State::BackPressure && !(requests && said.nonce.is_some()) {
             self.broken = Some("who is congested asks for nothing, and allows all");
         }

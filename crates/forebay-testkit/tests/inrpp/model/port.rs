@@ -3,7 +3,7 @@
 
 use forebay_base::{Rng, Stream, Time};
 use forebay_router::inrpp::{Arrived, Cached, Class, FlowKey, Interface, Settings, State};
-use forebay_signal::inrpp::{Ask, BackPressure, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 use forebay_testkit::pool::settings;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -89,8 +89,8 @@ pub fn key(flow: u8) -> FlowKey {
 
 /// True if an ACK asks its flow for something.
 fn asks(option: BackPressure) -> bool {
-    matches!(option.ask, Ask::SlowDown | Ask::Pause)
-        || option.allowance > 0 && option.ask == Ask::Nothing
+    matches!(option.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause)
+        || option.allowance > 0 && option.ask == BackPressureSignal::Nothing
 }
 
 /// An interface and what its faults have to remember.
@@ -227,7 +227,7 @@ impl Port {
             _ if self.is(Mutant::EchoOutlivesAck) && self.echo_holds(flow) => {}
             (_, nonce) => {
                 self.under.remove(&flow);
-                if came.ask == Ask::Cancel || self.is(Mutant::NothingFreesAll) {
+                if came.ask == BackPressureSignal::Cancel || self.is(Mutant::NothingFreesAll) {
                     self.under.retain(|_, by| Some(*by) != nonce);
                 }
             }
@@ -248,7 +248,7 @@ impl Port {
     }
     fn bent_ack(&mut self, now: Time, news: (u8, Arrived), came: BackPressure) -> BackPressure {
         let flow = news.0;
-        let known = came.nonce.filter(|_| came.ask == Ask::SlowDown);
+        let known = came.nonce.filter(|_| came.ask == BackPressureSignal::SlowDown);
         let known = known.is_some_and(|n| self.under.get(&flow) == Some(&n));
         match self.mutant {
             Some(Mutant::EchoOutlivesAck) if !asks(came) => match self.echo_holds(flow) {
@@ -277,31 +277,46 @@ impl Port {
                     && self.machine.cache_bytes() <= self.machine.limits().high_bytes =>
             {
                 let said = self.straight_ack(now, news, came);
-                BackPressure { ask: Ask::Nothing, allowance: 0, nonce: came.nonce, ..said }
+                BackPressure {
+                    ask: BackPressureSignal::Nothing,
+                    allowance: 0,
+                    nonce: came.nonce,
+                    ..said
+                }
             }
-            Some(Mutant::PassesRequestOn) if came.ask == Ask::SlowDown => {
+            Some(Mutant::PassesRequestOn) if came.ask == BackPressureSignal::SlowDown => {
                 let said = self.straight_ack(now, news, came);
-                BackPressure { ask: Ask::SlowDown, nonce: came.nonce, ..said }
+                BackPressure { ask: BackPressureSignal::SlowDown, nonce: came.nonce, ..said }
             }
             Some(Mutant::CancelsNever) => {
                 let said = self.straight_ack(now, news, came);
-                match said.ask == Ask::Cancel && came.ask != Ask::Cancel {
-                    true => BackPressure { ask: Ask::SlowDown, allowance: 0, ..said },
+                match said.ask == BackPressureSignal::Cancel
+                    && came.ask != BackPressureSignal::Cancel
+                {
+                    true => {
+                        BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, ..said }
+                    }
                     false => said,
                 }
             }
-            Some(Mutant::IgnoresCancel) if came.ask == Ask::Cancel => {
+            Some(Mutant::IgnoresCancel) if came.ask == BackPressureSignal::Cancel => {
                 self.asked_only(now, news, came)
             }
             Some(Mutant::PausesAll) => {
                 let said = self.straight_ack(now, news, came);
-                let ask = if said.ask == Ask::SlowDown { Ask::Pause } else { said.ask };
+                let ask = if said.ask == BackPressureSignal::SlowDown {
+                    BackPressureSignal::Pause
+                } else {
+                    said.ask
+                };
                 BackPressure { ask, ..said }
             }
             Some(Mutant::AllowsAnything) => {
                 let said = self.straight_ack(now, news, came);
                 match self.state() == State::BackPressure {
-                    true => BackPressure { ask: Ask::Nothing, allowance: 63, ..said },
+                    true => {
+                        BackPressure { ask: BackPressureSignal::Nothing, allowance: 63, ..said }
+                    }
                     false => said,
                 }
             }

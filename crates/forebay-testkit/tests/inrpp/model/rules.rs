@@ -19,7 +19,7 @@ pub const LOSS: &str = "no packet is lost";
 /// Timers that run out one after the other while nothing moves.
 const MAX_IDLE: u8 = 8;
 /// The last of them: a nonce is forgotten after 1 s, or four times what it learned from delays.
-const LONGEST_REST: Span = Span::from_secs(5);
+const MAX_REST: Span = Span::from_secs(5);
 /// Nothing stands still for longer than a watchdog, or twice what it learned from a delay of 1 s.
 const MAX_WAIT: Span = Span::from_millis(250);
 
@@ -47,7 +47,7 @@ pub fn nothing_is_left(net: &Net) -> bool {
         && net.senders.iter().all(|sender| sender.left == 0)
 }
 pub fn ends(net: &Net) -> bool {
-    net.idle <= MAX_IDLE && net.now.since(net.moved_at) <= LONGEST_REST
+    net.idle <= MAX_IDLE && net.now.since(net.moved_at) <= MAX_REST
 }
 pub fn soon(net: &Net) -> bool {
     net.longest_wait <= MAX_WAIT

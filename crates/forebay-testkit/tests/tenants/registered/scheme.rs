@@ -4,8 +4,8 @@
 use super::run;
 use forebay_base::{Ecn, Packet, Time};
 use forebay_cc::{Ack, Congestion, Controller, Init, Limits, Timeout};
-use forebay_lab::scenario::{Bundle, NoParams, Registration, Registry};
-use forebay_queue::{Backlog, Behind, PortContext, PortInit, PortScheme};
+use forebay_lab::scenario::{NetworkRequirements, NoParams, Registration, Registry};
+use forebay_queue::{Backlog, PortContext, PortInit, PortScheme, TrailingPackets};
 use serde::{Deserialize, Serialize};
 
 #[derive(Serialize, Deserialize)]
@@ -31,7 +31,7 @@ impl PortScheme for Tenth {
     fn leave(
         &mut self,
         mut packet: Packet,
-        _: &mut Behind<'_>,
+        _: &mut TrailingPackets<'_>,
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
@@ -64,7 +64,7 @@ fn a_controller_gets_the_scheme_that_its_flows_need() {
     let mut registry = Registry::default();
     registry.register(Registration::port_scheme("tenth", tenth)).expect("registers");
     let ten = |_: &NoParams, init: Init| Ten(10 * u64::from(init.mss_bytes));
-    let needs = Bundle { port: Some("tenth"), ..Bundle::NONE };
+    let needs = NetworkRequirements { port: Some("tenth"), ..NetworkRequirements::NONE };
     registry.register(Registration::new("ten", ten).needs(needs)).expect("registers");
     let flow = "flows = [{ src = \"s0\", dst = \"d0\", packets = 100 }]\ntcp.ecn = true";
     let marks = |protocol: &str, port: &str| {

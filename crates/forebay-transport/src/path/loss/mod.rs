@@ -5,13 +5,13 @@ mod packet_timer;
 mod patient;
 mod rack;
 
-pub(crate) use patient::Patient;
+pub(crate) use patient::HoldTolerant;
 pub(crate) use rack::Rack;
 
 use super::input::AckSummary;
 use super::samples::RateSampler;
 use super::scoreboard::{REPEATED, Scoreboard, Segment};
-use crate::surface::Counters;
+use crate::api::Counters;
 use alloc::boxed::Box;
 use forebay_base::{Span, Time};
 use forebay_cc::{AnyController, Controller, Loss, LossPolicy};
@@ -30,12 +30,12 @@ pub(crate) enum Detector {
     },
     TimeoutOnly,
     /// On the heap: most paths have no use for it.
-    Patient(Box<Patient>),
+    HoldTolerant(Box<HoldTolerant>),
 }
 
 impl Detector {
     /// RACK needs SACK (RFC 8985 section 4); without it there is the duplicate threshold.
-    /// [`Patient`] works without SACK: then only what a cumulative ACK covers is known to have
+    /// [`HoldTolerant`] works without SACK: then only what a cumulative ACK covers is known to have
     /// arrived.
     pub(crate) fn new(policy: LossPolicy, sack: bool) -> Detector {
         match policy {
@@ -46,7 +46,7 @@ impl Detector {
                 Detector::PacketTimer { num, den }
             }
             LossPolicy::TimeoutOnly => Detector::TimeoutOnly,
-            LossPolicy::Patient => Detector::Patient(Box::default()),
+            LossPolicy::HoldTolerant => Detector::HoldTolerant(Box::default()),
         }
     }
     /// This policy is in force from now on. The state of RACK is kept where a new policy uses it,
@@ -59,13 +59,13 @@ impl Detector {
     ) -> bool {
         self.replace(policy, sack);
         match self {
-            Detector::Patient(patient) => patient.lower_floor(controller.rto_floor()),
+            Detector::HoldTolerant(patient) => patient.lower_floor(controller.rto_floor()),
             _ => false,
         }
     }
     fn replace(&mut self, policy: LossPolicy, sack: bool) {
         let unchanged = match (&*self, policy) {
-            (Detector::Patient(_), LossPolicy::Patient) => true,
+            (Detector::HoldTolerant(_), LossPolicy::HoldTolerant) => true,
             (Detector::Rack(_), LossPolicy::RackTlp) => sack,
             _ => false,
         };
@@ -74,10 +74,10 @@ impl Detector {
         }
         let new = Detector::new(policy, sack);
         *self = match (core::mem::replace(self, Detector::TimeoutOnly), new) {
-            (Detector::Rack(rack), Detector::Patient(_)) => {
-                Detector::Patient(Box::new(Patient::from_rack(rack)))
+            (Detector::Rack(rack), Detector::HoldTolerant(_)) => {
+                Detector::HoldTolerant(Box::new(HoldTolerant::from_rack(rack)))
             }
-            (Detector::Patient(patient), Detector::Rack(_)) => Detector::Rack(patient.rack),
+            (Detector::HoldTolerant(patient), Detector::Rack(_)) => Detector::Rack(patient.rack),
             (_, new) => new,
         };
     }
@@ -86,12 +86,12 @@ impl Detector {
     /// shows that the path is alive; a lost SYN says nothing of the window.
     #[inline]
     pub(crate) fn path_stores(&self) -> bool {
-        matches!(self, Detector::Patient(_))
+        matches!(self, Detector::HoldTolerant(_))
     }
     /// The least that the RTO may be, and then at least 5/4 SRTT; None: no such bound.
     pub(crate) fn rto_floor(&self) -> Option<Span> {
         match self {
-            Detector::Patient(patient) => Some(patient.rto_floor()),
+            Detector::HoldTolerant(patient) => Some(patient.rto_floor()),
             _ => None,
         }
     }
@@ -100,7 +100,7 @@ impl Detector {
     #[inline]
     pub(crate) fn silence_wait(&self, now: Time, board: &Scoreboard) -> Option<Span> {
         match self {
-            Detector::Patient(patient) => patient.silence_wait(now, board),
+            Detector::HoldTolerant(patient) => patient.silence_wait(now, board),
             _ => None,
         }
     }
@@ -116,14 +116,14 @@ impl Detector {
             Detector::Rack(rack) => {
                 Overdue::Aged { gone: Time::ZERO, delay: rack.loss_delay(evidence, board) }
             }
-            Detector::Patient(patient) => patient.on_silence(evidence, again),
+            Detector::HoldTolerant(patient) => patient.on_silence(evidence, again),
             _ => Overdue::All,
         }
     }
     pub(crate) fn rack(&mut self) -> Option<&mut Rack> {
         match self {
             Detector::Rack(rack) => Some(rack),
-            Detector::Patient(patient) => Some(&mut patient.rack),
+            Detector::HoldTolerant(patient) => Some(&mut patient.rack),
             _ => None,
         }
     }
@@ -131,7 +131,7 @@ impl Detector {
     /// [`Detector::on_arrival`].
     #[inline]
     pub(crate) fn wants_arrivals(&self) -> bool {
-        matches!(self, Detector::Rack(_) | Detector::Patient(_))
+        matches!(self, Detector::Rack(_) | Detector::HoldTolerant(_))
     }
     /// `s` has arrived: see [`Rack::on_arrival`]. `in_order`: a cumulative ACK says so.
     #[inline]
@@ -148,7 +148,7 @@ impl Detector {
             Detector::Rack(rack) => {
                 rack.on_arrival(now, s, sent_below, echo_is_older && in_order, min_rtt);
             }
-            Detector::Patient(patient) => {
+            Detector::HoldTolerant(patient) => {
                 patient.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
             }
             _ => {}
@@ -280,7 +280,7 @@ impl Detector {
         match self {
             Detector::DupThresh => !board.sacked().is_empty() || dupacks > 0,
             Detector::Rack(rack) => rack.is_due(board),
-            Detector::Patient(patient) => patient.is_due(board),
+            Detector::HoldTolerant(patient) => patient.is_due(board),
             Detector::PacketTimer { .. } => !board.is_empty(),
             Detector::TimeoutOnly => false,
         }
@@ -291,7 +291,7 @@ impl Detector {
         match self {
             Detector::DupThresh | Detector::TimeoutOnly => true,
             Detector::Rack(rack) => rack.ack_cannot_lose(una),
-            Detector::Patient(patient) => patient.rack.ack_cannot_lose(una),
+            Detector::HoldTolerant(patient) => patient.rack.ack_cannot_lose(una),
             Detector::PacketTimer { .. } => false,
         }
     }
@@ -301,7 +301,7 @@ impl Detector {
     pub(crate) fn on_run(&mut self, rtt: Span, newest: &Segment, end: u64) -> bool {
         match self {
             Detector::Rack(rack) => rack.on_run(rtt, newest, end),
-            Detector::Patient(patient) => patient.on_run(rtt, newest, end),
+            Detector::HoldTolerant(patient) => patient.on_run(rtt, newest, end),
             Detector::DupThresh | Detector::PacketTimer { .. } | Detector::TimeoutOnly => {}
         }
         self.path_stores()
@@ -323,7 +323,7 @@ impl Detector {
                 packet_timer::detect(*num, *den, evidence, board, losses)
             }
             Detector::TimeoutOnly => None,
-            Detector::Patient(patient) => patient.detect(evidence, board, losses),
+            Detector::HoldTolerant(patient) => patient.detect(evidence, board, losses),
         }
     }
 }

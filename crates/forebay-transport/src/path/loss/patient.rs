@@ -1,8 +1,8 @@
-//! [`LossPolicy::Patient`], for networks that store packets for seconds and reorder them: RACK with
+//! [`LossPolicy::HoldTolerant`], for networks that store packets for seconds and reorder them: RACK with
 //! a long reordering window for what was sent once; a short wait for short holes on a path that has
 //! lost a packet; a wait of its own for what was sent again; and what silences tell.
 //!
-//! [`LossPolicy::Patient`]: forebay_cc::LossPolicy::Patient
+//! [`LossPolicy::HoldTolerant`]: forebay_cc::LossPolicy::HoldTolerant
 
 use super::{Evidence, Losses, Overdue, Rack};
 use crate::path::scoreboard::{REPEATED, SACKED, Scoreboard, Segment};
@@ -30,7 +30,7 @@ const SHORT_HOLE: usize = 3;
 /// What was sent once is told from what was sent again: caches serve the latter first, so that it
 /// says nothing of the former.
 #[derive(Debug, Default)]
-pub(crate) struct Patient {
+pub(crate) struct HoldTolerant {
     /// Of all transmissions.
     pub(super) rack: Rack,
     /// The largest delay with which a packet arrived after one that was sent later.
@@ -59,10 +59,10 @@ pub(crate) struct Patient {
     floor: Span,
 }
 
-impl Patient {
+impl HoldTolerant {
     /// Keeps what `rack` knows of arrivals.
-    pub(super) fn from_rack(rack: Rack) -> Patient {
-        Patient { reached: rack.fack(), rtt: rack.rtt(), rack, ..Patient::default() }
+    pub(super) fn from_rack(rack: Rack) -> HoldTolerant {
+        HoldTolerant { reached: rack.fack(), rtt: rack.rtt(), rack, ..HoldTolerant::default() }
     }
 
     /// `s` has arrived; the arguments are those of [`Rack::on_arrival`]. `echo_is_older` counts
@@ -123,7 +123,7 @@ impl Patient {
         let wnd = self.rack.widened(srtt / 4).max(self.late).min(srtt);
         evidence.rto.max(self.rtt + wnd * WINDOWS)
     }
-    /// The controller says that the RTO is no less than `floor`. True if [`Patient::rto_floor`] has
+    /// The controller says that the RTO is no less than `floor`. True if [`HoldTolerant::rto_floor`] has
     /// fallen.
     pub(super) fn lower_floor(&mut self, floor: Span) -> bool {
         let before = self.rto_floor();

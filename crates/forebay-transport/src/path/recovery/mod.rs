@@ -21,8 +21,8 @@ use super::receiver::Receiver;
 use super::samples::{RtoBounds, RttEstimator};
 use super::scoreboard::{REPEATED, SACKED, Segment};
 use super::sender::Sender;
+use crate::api::Counters;
 use crate::config::{Pacing, TcpConfig};
-use crate::surface::Counters;
 use alloc::boxed::Box;
 use congestion::SpuriousCheck;
 use forebay_base::{Histogram, Rate, Span, Time, seq_lt};
@@ -359,7 +359,7 @@ impl LossRecovery {
         let from = board.find(high_rxt.max(una));
         let hole = (from..board.len()).find(|&i| !board.get(i).is(SACKED))?;
         if board.get(hole).start < top {
-            return Some(Choice::Repeat(hole)); // rule 3
+            return Some(Choice::Retransmission(hole)); // rule 3
         }
         if rescue == u64::MAX || una <= rescue {
             return None;
@@ -369,7 +369,7 @@ impl LossRecovery {
             pipe.rescue = u64::MAX;
             pipe.rescuing = true;
         }
-        Some(Choice::Repeat(last)) // rule 4
+        Some(Choice::Retransmission(last)) // rule 4
     }
     /// A tail loss probe: new data if the peer's window has room, whatever cwnd says; else the last
     /// segment again.
@@ -384,11 +384,11 @@ impl LossRecovery {
             None => {
                 let board = sender.board();
                 let last = (0..board.len()).rev().find(|&i| board.get(i).outstanding())?;
-                (Choice::Repeat(last), sender.nxt())
+                (Choice::Retransmission(last), sender.nxt())
             }
         };
         counters.tail_probes += 1;
-        self.probe = Some(Probe { end, repeats_data: matches!(choice, Choice::Repeat(_)) });
+        self.probe = Some(Probe { end, repeats_data: matches!(choice, Choice::Retransmission(_)) });
         Some(choice)
     }
 

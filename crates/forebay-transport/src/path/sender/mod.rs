@@ -17,15 +17,15 @@ use super::mapping::{Mapping, Mappings};
 use super::samples::{Flight, RateSampler};
 use super::scoreboard::{FIN, SYN, Scoreboard, Segment};
 use super::{Choice, MAX_OUTSTANDING_BYTES};
+use crate::api::Counters;
 use crate::config::TcpConfig;
 use crate::options::{TIMESTAMP_BYTES, append};
-use crate::surface::Counters;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use forebay_base::{FRAGMENT_HEADER_BYTES, IpVersion, MAX_OPTION_BYTES, OptionList, Time};
 use forebay_cc::{
-    AnyController, Congestion, Controller, Limits, NextPacket, Recovered, RttView, Sent, Sibling,
-    Stamp, Tag, Timeout, Traits,
+    AnyController, Congestion, Controller, HeaderEdits, Limits, NextPacket, Recovered, RttView,
+    Sent, Sibling, Tag, Timeout, Traits,
 };
 use window::Pacer;
 
@@ -286,16 +286,16 @@ impl Sender {
     // Transmissions.
 
     /// What the controller writes on the next packet, of at most `payload` bytes.
-    pub(super) fn stamp(
+    pub(super) fn hop_time(
         &mut self,
         now: Time,
         payload: u64,
         syn: bool,
         retransmission: bool,
         handshake: &Handshake,
-    ) -> Stamp {
+    ) -> HeaderEdits {
         if !self.stamps {
-            return Stamp::default();
+            return HeaderEdits::default();
         }
         let (src, dst) = handshake.addresses();
         let reply = syn && handshake.is_server();
@@ -303,7 +303,7 @@ impl Sender {
         let version = handshake.version();
         let next =
             NextPacket { number, syn, reply, retransmission, payload_bytes, version, src, dst };
-        self.controller.stamp(now, &next)
+        self.controller.hop_time(now, &next)
     }
 
     /// Put the options together and cut the payload to what fits beside them. Returns its length.
@@ -312,7 +312,7 @@ impl Sender {
         version: IpVersion,
         timestamps: bool,
         options: &mut Option<OptionList>,
-        stamp: &Stamp,
+        hop_time: &HeaderEdits,
         start: u64,
         wanted: u64,
     ) -> u64 {
@@ -324,7 +324,7 @@ impl Sender {
             run = mappings.locate(start).map_or(0, |(_, run)| run); // 0: a FIN alone
         }
         let reserved = if timestamps { TIMESTAMP_BYTES } else { 0 } + signal_bytes;
-        if let Some(more) = &stamp.options {
+        if let Some(more) = &hop_time.options {
             let before = options.as_ref().map_or(0, OptionList::len);
             match options {
                 _ if before + more.len() + reserved > MAX_OPTION_BYTES => {}
@@ -338,13 +338,13 @@ impl Sender {
         let mut most =
             (self.segment_limit as u64).saturating_sub(option_bytes).min(u16::MAX as u64);
         let mut header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
-        if stamp.has_fragment_header(version) {
+        if hop_time.has_fragment_header(version) {
             // RFC 9293 section 3.7.1: what IP needs beside its header, the payload lacks.
             header += FRAGMENT_HEADER_BYTES as u64;
             let least_room = most.saturating_sub(FRAGMENT_HEADER_BYTES as u64);
             most = least_room.min((self.mss as u64).saturating_sub(FRAGMENT_HEADER_BYTES as u64));
         }
-        if let Some(cap) = stamp.max_wire_len {
+        if let Some(cap) = hop_time.max_wire_len {
             most = most.min((cap as u64).saturating_sub(header));
         }
         self.payload_limit = (most.max(1) as u16).min(self.mss);
@@ -356,7 +356,7 @@ impl Sender {
         match choice {
             Choice::Syn => (self.nxt(), 0, false, true),
             Choice::New { len, .. } => (self.nxt(), len, false, false),
-            Choice::Repeat(at) => {
+            Choice::Retransmission(at) => {
                 let s = self.board.get(at);
                 (s.start, s.len as u64, true, s.is(SYN))
             }
@@ -385,7 +385,7 @@ impl Sender {
             Choice::New { len: wanted, fin } if fin && len == wanted => segment.flags |= FIN,
             Choice::New { .. } => {}
             Choice::Syn => segment.flags |= SYN,
-            Choice::Repeat(at) => {
+            Choice::Retransmission(at) => {
                 if len < self.board.get(at).len as u64 {
                     self.board.split(at, len as u16);
                 }

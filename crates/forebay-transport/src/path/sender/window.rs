@@ -3,11 +3,11 @@
 //! peer's window, the send buffer and the pacer.
 
 use super::Sender;
+use crate::api::Counters;
 use crate::path::input::AckSummary;
 use crate::path::loss::Arrivals;
 use crate::path::samples::{Edges, Flight, RttEstimator};
 use crate::path::scoreboard::{REPEATED, SACKED, Segment};
-use crate::surface::Counters;
 use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{Ack, Controller, Delivered};
 

@@ -3,8 +3,8 @@
 use super::MSS;
 use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{
-    Ack, AckPolicy, AnyController, Congestion, Controller, Delivered, Limits, Loss, LossPolicy,
-    NextPacket, RateSample, Recovered, RttView, Sent, Sibling, Stamp, Tag, Timeout, Traits,
+    Ack, AckPolicy, AnyController, Congestion, Controller, Delivered, HeaderEdits, Limits, Loss,
+    LossPolicy, NextPacket, RateSample, Recovered, RttView, Sent, Sibling, Tag, Timeout, Traits,
 };
 use std::sync::{Arc, Mutex};
 
@@ -249,9 +249,9 @@ impl Controller for Window {
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.ack_policy
     }
-    fn stamp(&mut self, _now: Time, _next: &NextPacket) -> Stamp {
+    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
         let options = (!self.stamped.is_empty()).then_some(self.stamped);
-        Stamp { options, max_wire_len: self.max_wire_len, ..Stamp::default() }
+        HeaderEdits { options, max_wire_len: self.max_wire_len, ..HeaderEdits::default() }
     }
     fn ssthresh_bytes(&self) -> Option<u64> {
         (self.ssthresh != u64::MAX).then_some(self.ssthresh)

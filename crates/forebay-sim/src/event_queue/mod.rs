@@ -20,7 +20,7 @@ pub type Entity = u32;
 pub const INDEX_BITS: u32 = 29;
 
 /// The pending events.
-pub struct Agenda {
+pub struct EventQueue {
     /// The fast queue; without days if the simple one is used.
     calendar: Calendar,
     /// The simple queue, for comparison.
@@ -53,14 +53,14 @@ fn time_of(key: Key) -> u64 {
     key.0
 }
 
-impl Agenda {
+impl EventQueue {
     /// An empty calendar.
-    pub fn calendar() -> Agenda {
-        Agenda { calendar: Calendar::default(), binary: None }
+    pub fn calendar() -> EventQueue {
+        EventQueue { calendar: Calendar::default(), binary: None }
     }
     /// An empty binary heap.
-    pub fn binary() -> Agenda {
-        Agenda { calendar: Calendar::without_days(), binary: Some(BinaryHeap::new()) }
+    pub fn binary() -> EventQueue {
+        EventQueue { calendar: Calendar::without_days(), binary: Some(BinaryHeap::new()) }
     }
     /// Add an event.
     #[inline(always)] // once for each packet on each link
@@ -126,7 +126,7 @@ mod tests {
     #[test]
     fn both_heaps_give_the_same_order_on_a_random_monotone_load() {
         let mut rng = Rng::new(7, Stream::Test, 0);
-        let mut heaps = [Agenda::calendar(), Agenda::binary()];
+        let mut heaps = [EventQueue::calendar(), EventQueue::binary()];
         let mut now = Time::ZERO;
         let mut popped = 0u64;
         for _ in 0..200_000 {
@@ -155,7 +155,7 @@ mod tests {
     #[test]
     fn equal_times_leave_in_one_order_even_if_pushed_while_they_leave() {
         let order = |first: &[u32], later: u32| {
-            let mut orders = [Agenda::calendar(), Agenda::binary()].map(|mut heap| {
+            let mut orders = [EventQueue::calendar(), EventQueue::binary()].map(|mut heap| {
                 let t = Time::from_nanos(9);
                 first.iter().for_each(|&e| heap.push(t, e));
                 let mut order = vec![heap.pop_until(t).unwrap().1];
@@ -178,7 +178,7 @@ mod tests {
     fn no_entity_wins_all_ties() {
         let wins = (0..10_000u64)
             .filter(|&i| {
-                let mut heap = Agenda::calendar();
+                let mut heap = EventQueue::calendar();
                 let at = Time::from_nanos(i * 12_000);
                 heap.push(at, 40);
                 heap.push(at, 41);
@@ -190,7 +190,7 @@ mod tests {
 
     #[test]
     fn many_events_at_one_instant_and_in_one_wide_bucket() {
-        let mut heaps = [Agenda::calendar(), Agenda::binary()];
+        let mut heaps = [EventQueue::calendar(), EventQueue::binary()];
         let mut rng = Rng::new(8, Stream::Test, 0);
         let far = 1 << 45;
         heaps.iter_mut().for_each(|h| h.push(Time::from_nanos(far), 7));
@@ -203,7 +203,7 @@ mod tests {
             a.push(at, rng.below(40) as u32 + 100);
             b.push(at, 0);
         }
-        let times = |h: &mut Agenda| -> Vec<Time> {
+        let times = |h: &mut EventQueue| -> Vec<Time> {
             std::iter::from_fn(|| h.pop_until(Time::MAX)).map(|(at, _)| at).collect()
         };
         let (mine, simple) = (times(a), times(b));
@@ -216,7 +216,7 @@ mod tests {
     #[test]
     fn both_heaps_agree_while_days_grow_and_shrink() {
         let mut rng = Rng::new(9, Stream::Test, 0);
-        let mut heaps = [Agenda::calendar(), Agenda::binary()];
+        let mut heaps = [EventQueue::calendar(), EventQueue::binary()];
         (0..3_000).for_each(|e| heaps.iter_mut().for_each(|h| h.push(Time::ZERO, e)));
         let mut shifts = std::collections::BTreeSet::new();
         for scale in [12, 34, 20, 40, 8, 26, 36, 14] {
@@ -235,7 +235,7 @@ mod tests {
 
     #[test]
     fn the_end_of_time_is_in_no_year() {
-        let mut heaps = [Agenda::calendar(), Agenda::binary()];
+        let mut heaps = [EventQueue::calendar(), EventQueue::binary()];
         let half = 1u64 << 63;
         let times = [u64::MAX, half, half - 1, half + 5, 3, u64::MAX - 9, half - 9_000, u64::MAX];
         for (&ns, entity) in times.iter().zip(0..) {
@@ -260,7 +260,7 @@ mod tests {
     #[test]
     #[should_panic(expected = "behind the clock")]
     fn going_back_is_a_bug() {
-        let mut heap = Agenda::calendar();
+        let mut heap = EventQueue::calendar();
         heap.push(Time::from_nanos(10), 0);
         heap.pop_until(Time::MAX);
         heap.push(Time::from_nanos(9), 0);

@@ -3,7 +3,7 @@
 
 use crate::stage::{Line, Scene, Window, line, live, simulate};
 use forebay_base::{FlowId, Rate, Span, Time};
-use forebay_cc::{AnyController, LossPolicy, Stamp};
+use forebay_cc::{AnyController, HeaderEdits, LossPolicy};
 use forebay_net::LinkSpec;
 use forebay_sim::PacketEvent;
 use forebay_testkit::tap::{Notes, Tap};
@@ -20,12 +20,16 @@ fn scene() -> (Scene<Notes<(u16, bool)>>, Line) {
     let middle = link(Rate::mbps(8), Span::from_millis(8), u64::MAX);
     let lossy = LinkSpec { loss: 0.03, ..middle.clone() };
     let line = line(&mut world, &access, lossy, middle);
-    let stamp = Stamp { max_wire_len: Some(600), dont_fragment: Some(true), ..Stamp::default() };
+    let hop_time = HeaderEdits {
+        max_wire_len: Some(600),
+        dont_fragment: Some(true),
+        ..HeaderEdits::default()
+    };
     let make = move |_| {
         AnyController::Custom(Box::new(Window {
             bytes: 20 * 1448,
             policy: Some(LossPolicy::PerPacketTimer { num: 2, den: 1 }),
-            stamp: Some((NUMBER as u64, stamp)),
+            hop_time: Some((NUMBER as u64, hop_time)),
         }))
     };
     let config = TcpConfig { dont_fragment: false, ..PRESETS[0].config };

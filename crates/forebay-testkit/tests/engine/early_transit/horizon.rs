@@ -6,7 +6,7 @@ use forebay_cc::{
     AckDemand, AckPolicy, AnyController, AnyFeedback, DatagramView, Feedback, Init, LossPolicy,
     Spec,
 };
-use forebay_net::{After, Law, Life, NetEvent, NetSpec};
+use forebay_net::{After, AppSchedule, NetEvent, NetSpec, TimeDistribution};
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::world::{World, link};
@@ -20,12 +20,12 @@ pub fn newreno(init: Init) -> AnyController {
 fn run(spec: &NetSpec, options: Options, looks: &[Time]) -> (Vec<Reading>, u64) {
     let mut sim = Simulation::new(spec, 1, options).expect("a sound network");
     let read_at = |&look: &Time| {
-        sim.look_not_before(look);
+        sim.sample_not_before(look);
         let status = sim.run_until(look).unwrap();
         read(&sim, status, spec)
     };
     let readings = looks.iter().map(read_at).collect();
-    (readings, sim.look_ahead_events())
+    (readings, sim.early_transit_events())
 }
 
 /// Readings of the simple engine, which those of the usual one must be, in one thread and in two.
@@ -79,7 +79,7 @@ pub fn stopped() -> NetSpec {
     world.join(a, b, link(Rate::mbps(10), Span::from_millis(5), 1_000_000));
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, None, transport);
-    let life = Life { stop: Some(Time::from_millis(60)), ..Life::default() };
+    let life = AppSchedule { stop: Some(Time::from_millis(60)), ..AppSchedule::default() };
     world.spec.flows[1].life = Some(Box::new(life));
     world.spec
 }
@@ -169,9 +169,9 @@ pub fn skipped() -> NetSpec {
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(400_000), transport);
     world.flow((a, b), Time::ZERO, Some(1_000), transport);
-    let think = Law::Constant(Span::from_secs(1));
+    let think = TimeDistribution::Constant(Span::from_secs(1));
     let after = Some(After { flow: FlowId(0), think });
-    let life = Life { after, stop: Some(Time::from_millis(600)), ..Life::default() };
+    let life = AppSchedule { after, stop: Some(Time::from_millis(600)), ..AppSchedule::default() };
     world.spec.flows[1].life = Some(Box::new(life));
     add_doomed(&mut world, 1_000);
     world.spec
@@ -204,7 +204,7 @@ fn an_arrival_goes_before_the_interface_that_has_room_at_the_same_instant() {
 /// When a run is found to be quiet: in steps of 1 ms, read at none of them.
 fn quiet_at(spec: &NetSpec, options: Options) -> Time {
     let mut sim = Simulation::new(spec, 1, options).expect("a sound network");
-    sim.look_not_before(Time::from_secs(100));
+    sim.sample_not_before(Time::from_secs(100));
     loop {
         let stop = sim.now() + Span::from_millis(1);
         if sim.run_until(stop).unwrap() == Status::Quiet {
@@ -261,11 +261,11 @@ pub fn patient() -> NetSpec {
 #[test]
 fn not_all_is_done_in_one_call() {
     let mut sim = Simulation::new(&patient(), 1, Options::default()).expect("a sound network");
-    sim.look_not_before(Time::from_secs(100));
+    sim.sample_not_before(Time::from_secs(100));
     sim.run_until(Time::from_millis(100)).unwrap();
     // 1000 packets a second, as many times that the interface has room, and an ACK of every other
     // packet: of 1.1 s at most.
-    let ahead = sim.look_ahead_events();
+    let ahead = sim.early_transit_events();
     assert!((1_000..2_750).contains(&ahead), "{ahead} events");
 }
 

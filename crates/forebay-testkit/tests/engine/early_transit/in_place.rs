@@ -12,7 +12,7 @@ use forebay_router::{
     Forwarding, MakeRouter, NodeContext, RouterInit, RouterSettings, Sends, Verdict,
 };
 use forebay_sim::Options;
-use forebay_testkit::random_pool::{self, Weather};
+use forebay_testkit::random_pool::{self, NetworkConditions};
 use forebay_testkit::reading::assert_same;
 use forebay_testkit::{lives, random};
 use std::sync::Arc;
@@ -114,7 +114,7 @@ fn assert_alike(one: &mut Run, other: &mut Run, context: &str) {
 fn inrpp_routers_do_not_show_where_they_read_packets() {
     let (taken, declined) = (Arc::new(Count::default()), Arc::new(Count::default()));
     for seed in 0..240 {
-        let weather = if seed % 3 == 0 { Weather::Fair } else { Weather::Foul };
+        let weather = if seed % 3 == 0 { NetworkConditions::Fair } else { NetworkConditions::Foul };
         let mut spec = random_pool::scenario(seed, weather);
         if seed % 4 == 3 {
             lives::give(&mut spec, seed);

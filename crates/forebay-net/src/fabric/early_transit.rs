@@ -1,4 +1,4 @@
-//! Look-ahead over single-upstream FIFO links.
+//! Early transit over single-upstream FIFO links.
 //!
 //! If all packets of a link come from one other link, their order and times here are known when
 //! they are queued there. So they can be queued here at once, with their future times. A packet
@@ -6,58 +6,61 @@
 //! takes the packet at once and answers: the clock of that host is then ahead of the others. The
 //! hops in between need no event and no slot in a ring.
 //!
-//! Look-ahead stops at the horizon: nothing before the horizon is sampled. A packet with a later
+//! Early transit stops at the horizon: nothing before the horizon is sampled. A packet with a later
 //! time stays in its ring until its time comes, or until there is a new horizon. On a link it holds
 //! up the packets behind it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
 use super::hosts::Source;
 use super::link_set::{EarlyArrival, LinkSet, Maps, Travel, link_set, step};
 use super::{Driver, Fabric};
+use crate::early_transit::{ArrivalPath, Guard, LinkEarlyTransit, Setting};
 use crate::link::AnyLink;
-use crate::look_ahead::{ArrivalPath, Guard, LinkLookAhead, Setting};
 use crate::node::Node;
 use alloc::vec::Vec;
 use forebay_base::{LinkId, NodeId, Time};
 
 impl<D: Driver> Fabric<D> {
     /// Extend the horizon: nothing is sampled before `horizon`, and no run ends before it, so
-    /// look-ahead may act until then. An earlier horizon than the current one changes nothing.
+    /// early transit may act until then. An earlier horizon than the current one changes nothing.
     pub fn extend_horizon(&mut self, horizon: Time) {
         if horizon <= self.horizon {
             return;
         }
         self.horizon = horizon;
-        for number in 0..self.look_ahead_links.len() {
-            self.resume(self.look_ahead_links[number]);
+        for number in 0..self.early_transit_links.len() {
+            self.resume(self.early_transit_links[number]);
         }
         self.process_early_arrivals();
     }
-    /// True if look-ahead is possible on any link.
+    /// True if early transit is possible on any link.
     pub fn looks_ahead(&self) -> bool {
-        !self.look_ahead_links.is_empty()
+        !self.early_transit_links.is_empty()
     }
     /// What a link may do ahead of time here, and why not.
-    pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
+    pub fn early_transit(&self, link: LinkId) -> LinkEarlyTransit {
         let setting = Setting {
-            plan: &self.look_ahead,
+            plan: &self.early_transit,
             nodes: &self.nodes,
             ports: &self.ports,
             ends: &|link| self.link_nodes(link),
             observed: self.observed,
             horizon: self.driver.looks_ahead(),
         };
-        let leads = self.links[link.index()].arrival_path == ArrivalPath::ForwardLookAhead;
-        LinkLookAhead { upstream: setting.upstream(link), arrivals: setting.arrivals(link, leads) }
+        let leads = self.links[link.index()].arrival_path == ArrivalPath::ForwardEarlyTransit;
+        LinkEarlyTransit {
+            upstream: setting.upstream(link),
+            arrivals: setting.arrivals(link, leads),
+        }
     }
-    /// Events done by look-ahead, and the latest of their times.
+    /// Events done by early transit, and the latest of their times.
     #[inline]
-    pub fn look_ahead_done(&self) -> (u64, Time) {
-        (self.look_ahead_events, self.latest)
+    pub fn early_transit_done(&self) -> (u64, Time) {
+        (self.early_transit_events, self.latest)
     }
 
     /// The first packet of `from` was queued on another link: look ahead as far as possible.
     #[inline(never)]
-    pub(super) fn look_ahead_from_ring(&mut self, from: LinkId, mut travel: Travel) {
+    pub(super) fn early_transit_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         if link_set!(self).advance(&mut travel) {
             self.advance_host_to(&travel);
             return self.receive_single(Source::Ring(from), travel.link);
@@ -97,7 +100,7 @@ impl<D: Driver> Fabric<D> {
         }
         self.now = travel.arrival;
         self.latest = self.latest.max(travel.arrival);
-        self.look_ahead_events += 1;
+        self.early_transit_events += 1;
         self.driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
     }
     /// Do what the host `node`, which has one socket and one interface, does by itself before
@@ -119,7 +122,7 @@ impl<D: Driver> Fabric<D> {
             if wakes.min(times_out) >= until {
                 return;
             }
-            self.look_ahead_events += 1;
+            self.early_transit_events += 1;
             if wakes <= times_out {
                 self.edges[link.index()].armed_transmitter = Time::MAX;
                 self.transmitter_due(wakes, link);
@@ -138,11 +141,11 @@ impl<D: Driver> Fabric<D> {
             return;
         }
         slot.armed_arrival = Time::MAX;
-        if let ArrivalPath::HostLookAhead = path {
+        if let ArrivalPath::HostEarlyTransit = path {
             while let Some(packet) = slot.link.take_arrival(horizon) {
                 self.early_arrivals.push_back(EarlyArrival {
                     link,
-                    arrival: packet.stamp(),
+                    arrival: packet.hop_time(),
                     packet,
                 });
             }
@@ -159,7 +162,7 @@ impl<D: Driver> Fabric<D> {
     fn resume_first(&mut self, link: LinkId, node: NodeId, stuck: &mut Vec<LinkId>) {
         let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
         let Some(packet) = fifo.take_arrival(Time::MAX) else { return };
-        let (arrival, ttl) = (packet.stamp(), packet.ttl());
+        let (arrival, ttl) = (packet.hop_time(), packet.ttl());
         let mut travel = Travel::new(&packet, link, arrival, &self.driver, &self.arena);
         let maps = Maps { routes: &self.routes, ports: &self.ports };
         let next = maps.next_link(node, travel.dst, ttl).filter(|next| !stuck.contains(next));
@@ -168,11 +171,11 @@ impl<D: Driver> Fabric<D> {
             && slot.upstream_gate().is_single()
         {
             if step(slot, &mut self.driver, &mut travel, next, self.horizon) {
-                self.look_ahead_events += 1;
+                self.early_transit_events += 1;
                 if let AnyLink::Fifo(fifo) = &mut slot.link {
                     fifo.upstream_gate.admit_expected();
                 }
-                return link_set!(self).look_ahead_from_hand(packet, travel);
+                return link_set!(self).early_transit_from_hand(packet, travel);
             }
             if self.driver.guards().has(Guard::InOrder) {
                 stuck.push(next);

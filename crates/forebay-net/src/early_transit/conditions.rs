@@ -14,7 +14,7 @@ use forebay_router::{AnyForwarding, Forwarding};
 /// Why packets pass a link one by one, each at its time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub enum Refusal {
+pub enum Ineligible {
     /// Every link is built the general way.
     General,
     /// An event changes or fails the link.
@@ -63,40 +63,44 @@ pub enum Refusal {
     NoHorizon,
 }
 
-impl fmt::Display for Refusal {
+impl fmt::Display for Ineligible {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match *self {
-            Refusal::General => write!(f, "every link is built the general way"),
-            Refusal::Changes => write!(f, "an event changes or fails it"),
-            Refusal::Loss => write!(f, "it loses packets"),
-            Refusal::Jitter => write!(f, "its delay varies"),
-            Refusal::Trace => write!(f, "it follows a delivery trace"),
-            Refusal::Bucket => write!(f, "a token bucket is in front of it"),
-            Refusal::Middlebox => write!(f, "a middlebox stands on it"),
-            Refusal::Scheme => write!(f, "its port has a scheme"),
-            Refusal::Discipline => write!(f, "its queue is not drop-tail"),
-            Refusal::HoldsPackets(node) => write!(f, "router {} may hold packets for it", node.0),
-            Refusal::Restarts(node) => write!(f, "node {} restarts", node.0),
-            Refusal::NoUpstream => write!(f, "no packet comes to it from another link"),
-            Refusal::SeveralUpstreams(a, b) => {
+            Ineligible::General => write!(f, "every link is built the general way"),
+            Ineligible::Changes => write!(f, "an event changes or fails it"),
+            Ineligible::Loss => write!(f, "it loses packets"),
+            Ineligible::Jitter => write!(f, "its delay varies"),
+            Ineligible::Trace => write!(f, "it follows a delivery trace"),
+            Ineligible::Bucket => write!(f, "a token bucket is in front of it"),
+            Ineligible::Middlebox => write!(f, "a middlebox stands on it"),
+            Ineligible::Scheme => write!(f, "its port has a scheme"),
+            Ineligible::Discipline => write!(f, "its queue is not drop-tail"),
+            Ineligible::HoldsPackets(node) => {
+                write!(f, "router {} may hold packets for it", node.0)
+            }
+            Ineligible::Restarts(node) => write!(f, "node {} restarts", node.0),
+            Ineligible::NoUpstream => write!(f, "no packet comes to it from another link"),
+            Ineligible::SeveralUpstreams(a, b) => {
                 write!(f, "packets come to it from link {} and from link {}", a.0, b.0)
             }
-            Refusal::UpstreamElsewhere(link) => {
+            Ineligible::UpstreamElsewhere(link) => {
                 write!(f, "its packets come over link {}, from another partition", link.0)
             }
-            Refusal::NotPlain(node) => write!(f, "router {} does more than plain IP", node.0),
-            Refusal::RouteChanges(node) => write!(f, "an event changes routes of node {}", node.0),
-            Refusal::NoneBehind(node) => {
+            Ineligible::NotPlain(node) => write!(f, "router {} does more than plain IP", node.0),
+            Ineligible::RouteChanges(node) => {
+                write!(f, "an event changes routes of node {}", node.0)
+            }
+            Ineligible::NoneBehind(node) => {
                 write!(f, "no link behind node {} has its packets from it alone", node.0)
             }
-            Refusal::SharedHost(node) => {
+            Ineligible::SharedHost(node) => {
                 write!(f, "host {} has several sockets or interfaces", node.0)
             }
-            Refusal::QueuedAnswers(link) => write!(f, "link {}, for answers, is queued", link.0),
-            Refusal::BeginsElsewhere => write!(f, "it begins in another partition"),
-            Refusal::EndsElsewhere => write!(f, "it ends in another partition"),
-            Refusal::Observed => write!(f, "somebody observes the packets"),
-            Refusal::NoHorizon => write!(f, "the driver tells no horizon"),
+            Ineligible::QueuedAnswers(link) => write!(f, "link {}, for answers, is queued", link.0),
+            Ineligible::BeginsElsewhere => write!(f, "it begins in another partition"),
+            Ineligible::EndsElsewhere => write!(f, "it ends in another partition"),
+            Ineligible::Observed => write!(f, "somebody observes the packets"),
+            Ineligible::NoHorizon => write!(f, "the driver tells no horizon"),
         }
     }
 }
@@ -104,27 +108,27 @@ impl fmt::Display for Refusal {
 /// What a link of a fabric may do ahead of time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
-pub struct LinkLookAhead {
+pub struct LinkEarlyTransit {
     /// The link whose packets are queued on this one as soon as they are queued there.
-    pub upstream: Result<LinkId, Refusal>,
+    pub upstream: Result<LinkId, Ineligible>,
     /// What is queued on this link may go on at its far end: to a link, or into the host there.
-    pub arrivals: Result<(), Refusal>,
+    pub arrivals: Result<(), Ineligible>,
 }
 
 /// What is known of one link when a network is built.
 #[derive(Clone, Copy)]
 struct Planned {
     /// A [`FifoLink`](crate::FifoLink) can do it: departures are known when packets are queued.
-    departures: Result<(), Refusal>,
+    departures: Result<(), Ineligible>,
     /// Or they are known of what finds the link idle.
-    idle_departures: Result<(), Refusal>,
+    idle_departures: Result<(), Ineligible>,
     /// All packets come from this link, and will.
-    upstream: Result<LinkId, Refusal>,
+    upstream: Result<LinkId, Ineligible>,
 }
 
 /// Which links of a network may look ahead, for all of its partitions and drivers. See the module.
 #[derive(Clone)]
-pub struct LookAheadPlan {
+pub struct EarlyTransitPlan {
     links: Vec<Planned>,
     /// Every link is built the general way, and each packet takes the general path.
     general: bool,
@@ -133,40 +137,40 @@ pub struct LookAheadPlan {
     route_changes: Vec<(NodeId, NodeId, Option<PortId>)>,
 }
 
-impl LookAheadPlan {
+impl EarlyTransitPlan {
     /// The plan of a network whose upstreams are not known yet. `general` refuses every link.
     pub(crate) fn new(
         spec: &NetSpec,
         nodes: &[Node],
         general: bool,
         guards: Guards,
-    ) -> LookAheadPlan {
+    ) -> EarlyTransitPlan {
         let changed = changed_links(spec);
-        let keepers = keepers(spec, nodes, guards);
+        let holding_nodes = holding_nodes(spec, nodes, guards);
         let planned = |(i, changed): (usize, bool)| {
             let link = &spec.links[i];
             let refused = |guard, holds| guards.has(guard) && holds;
             let scheme = !matches!(link.scheme, SchemeSpec::None);
-            let departures = match (&link.channel, keepers[link.from.index()]) {
-                _ if general => Err(Refusal::General),
-                _ if refused(Guard::Unchanged, changed) => Err(Refusal::Changes),
-                _ if refused(Guard::Lossless, link.loses()) => Err(Refusal::Loss),
-                _ if refused(Guard::NoJitter, !link.jitter.is_zero()) => Err(Refusal::Jitter),
-                _ if refused(Guard::NoScheme, scheme) => Err(Refusal::Scheme),
-                _ if link.middlebox.is_some() => Err(Refusal::Middlebox),
-                (ChannelSpec::Trace { .. }, _) => Err(Refusal::Trace),
-                (ChannelSpec::Bucket(_), _) => Err(Refusal::Bucket),
+            let departures = match (&link.channel, holding_nodes[link.from.index()]) {
+                _ if general => Err(Ineligible::General),
+                _ if refused(Guard::Unchanged, changed) => Err(Ineligible::Changes),
+                _ if refused(Guard::Lossless, link.loses()) => Err(Ineligible::Loss),
+                _ if refused(Guard::NoJitter, !link.jitter.is_zero()) => Err(Ineligible::Jitter),
+                _ if refused(Guard::NoScheme, scheme) => Err(Ineligible::Scheme),
+                _ if link.middlebox.is_some() => Err(Ineligible::Middlebox),
+                (ChannelSpec::Trace { .. }, _) => Err(Ineligible::Trace),
+                (ChannelSpec::Bucket(_), _) => Err(Ineligible::Bucket),
                 (ChannelSpec::Constant(_), Some(refusal)) => Err(refusal),
                 (ChannelSpec::Constant(_), None) => Ok(()),
             };
             let idle_departures = departures;
-            Planned { departures, idle_departures, upstream: Err(Refusal::NoUpstream) }
+            Planned { departures, idle_departures, upstream: Err(Ineligible::NoUpstream) }
         };
         let change = |event: &NetEvent| match *event {
             NetEvent::Route { node, dst, via } => Some((node, dst, via)),
             _ => None,
         };
-        LookAheadPlan {
+        EarlyTransitPlan {
             links: changed.into_iter().enumerate().map(planned).collect(),
             general,
             guards,
@@ -174,21 +178,21 @@ impl LookAheadPlan {
         }
     }
     /// Whether departures are known when packets are queued; the queue itself is left to
-    /// [`LookAheadPlan::is_not_drop_tail`].
-    pub(crate) fn departures(&self, link: LinkId) -> Result<(), Refusal> {
+    /// [`EarlyTransitPlan::is_not_drop_tail`].
+    pub(crate) fn departures(&self, link: LinkId) -> Result<(), Ineligible> {
         self.links[link.index()].departures
     }
     /// The discipline of a link turned out to be another than drop-tail.
     pub(crate) fn is_not_drop_tail(&mut self, link: LinkId) {
         let planned = &mut self.links[link.index()];
-        planned.departures = Err(Refusal::Discipline);
+        planned.departures = Err(Ineligible::Discipline);
         planned.idle_departures = planned.departures;
     }
     /// The departures of what finds the link idle turned out to be known. That is of use where
     /// nothing but the router in front of it, which may hold packets, has them unknown otherwise.
     pub(crate) fn is_direct(&mut self, link: LinkId) {
         let planned = &mut self.links[link.index()];
-        if let Err(Refusal::HoldsPackets(_)) = planned.departures {
+        if let Err(Ineligible::HoldsPackets(_)) = planned.departures {
             planned.idle_departures = Ok(());
         }
     }
@@ -201,19 +205,19 @@ impl LookAheadPlan {
             planned.upstream = planned.departures.and_then(|()| {
                 let fixed = !changes || !self.guards.has(Guard::FixedRoutes);
                 match (&nodes[from.index()], all.of(LinkId(i as u32))) {
-                    (_, Upstream::None) => Err(Refusal::NoUpstream),
+                    (_, Upstream::None) => Err(Ineligible::NoUpstream),
                     (Node::Router(AnyForwarding::PlainIp(_)), _) if !fixed => {
-                        Err(Refusal::RouteChanges(from))
+                        Err(Ineligible::RouteChanges(from))
                     }
                     (Node::Router(AnyForwarding::PlainIp(_)), Upstream::Only(only)) => Ok(only),
                     (Node::Router(AnyForwarding::PlainIp(_)), Upstream::Many(only, other)) => {
                         if self.guards.has(Guard::SingleUpstream) {
-                            Err(Refusal::SeveralUpstreams(only, other))
+                            Err(Ineligible::SeveralUpstreams(only, other))
                         } else {
                             Ok(only)
                         }
                     }
-                    _ => Err(Refusal::NotPlain(from)),
+                    _ => Err(Ineligible::NotPlain(from)),
                 }
             });
         }
@@ -249,22 +253,22 @@ pub(crate) fn changed_links(spec: &NetSpec) -> Vec<bool> {
 
 /// Of each node why the links behind it are queued, if they are: its forwarding wants to know when
 /// a link has room, or it may lose what is queued.
-fn keepers(spec: &NetSpec, nodes: &[Node], guards: Guards) -> Vec<Option<Refusal>> {
+fn holding_nodes(spec: &NetSpec, nodes: &[Node], guards: Guards) -> Vec<Option<Ineligible>> {
     let holds = |(node, kind): (NodeId, &Node)| match kind {
         Node::Router(forwarding) if guards.has(Guard::HoldsNothing) => {
-            forwarding.holds_packets().then_some(Refusal::HoldsPackets(node))
+            forwarding.holds_packets().then_some(Ineligible::HoldsPackets(node))
         }
         Node::Router(_) | Node::Host(_) | Node::Elsewhere => None,
     };
-    let mut keepers: Vec<_> = (0..).map(NodeId).zip(nodes).map(holds).collect();
+    let mut holding_nodes: Vec<_> = (0..).map(NodeId).zip(nodes).map(holds).collect();
     for event in &spec.events {
         if let NetEvent::Restart(node) = event.event
             && guards.has(Guard::NoRestart)
         {
-            keepers[node.index()] = Some(Refusal::Restarts(node));
+            holding_nodes[node.index()] = Some(Ineligible::Restarts(node));
         }
     }
-    keepers
+    holding_nodes
 }
 
 /// The way of packets from a link into the node at its end.
@@ -273,7 +277,7 @@ pub(crate) enum ArrivalPath {
     /// From a [`FifoLink`](crate::FifoLink) through a router of plain IP, and nobody observes.
     Forward,
     /// The same, and some link behind that router has its packets from this one alone.
-    ForwardLookAhead,
+    ForwardEarlyTransit,
     /// From a link of any kind into a router: of plain IP from a queued link, or of another kind.
     /// Nobody observes.
     Route,
@@ -281,7 +285,7 @@ pub(crate) enum ArrivalPath {
     Host,
     /// The same where the departures of what finds the link idle are known, and the host has one
     /// socket, one interface, and a [`FifoLink`](crate::FifoLink) as its first link.
-    HostLookAhead,
+    HostEarlyTransit,
     /// Any other.
     General,
 }
@@ -290,13 +294,13 @@ impl ArrivalPath {
     /// True if packets may go on at the end of the link ahead of time.
     #[inline(always)]
     pub fn looks_ahead(self) -> bool {
-        matches!(self, ArrivalPath::ForwardLookAhead | ArrivalPath::HostLookAhead)
+        matches!(self, ArrivalPath::ForwardEarlyTransit | ArrivalPath::HostEarlyTransit)
     }
 }
 
 /// A fabric, that is a partition under a driver, for which a plan is worked out.
 pub(crate) struct Setting<'a> {
-    pub plan: &'a LookAheadPlan,
+    pub plan: &'a EarlyTransitPlan,
     /// Of the network or partition.
     pub nodes: &'a [Node],
     pub ports: &'a PortTable,
@@ -315,16 +319,16 @@ impl Setting<'_> {
     fn is_observed(&self) -> bool {
         self.observed && self.plan.guards.has(Guard::Unobserved)
     }
-    /// See [`LinkLookAhead::upstream`].
-    pub fn upstream(&self, link: LinkId) -> Result<LinkId, Refusal> {
+    /// See [`LinkEarlyTransit::upstream`].
+    pub fn upstream(&self, link: LinkId) -> Result<LinkId, Ineligible> {
         let upstream = self.plan.links[link.index()].upstream?;
         let here = self.is_here((self.ends)(upstream).0) && self.is_here((self.ends)(link).0);
         match () {
-            _ if !self.horizon => Err(Refusal::NoHorizon),
-            _ if self.is_observed() => Err(Refusal::Observed),
+            _ if !self.horizon => Err(Ineligible::NoHorizon),
+            _ if self.is_observed() => Err(Ineligible::Observed),
             // What comes from another partition comes one by one, and may overtake.
             _ if !here && self.plan.guards.has(Guard::UpstreamHere) => {
-                Err(Refusal::UpstreamElsewhere(upstream))
+                Err(Ineligible::UpstreamElsewhere(upstream))
             }
             _ => Ok(upstream),
         }
@@ -345,24 +349,24 @@ impl Setting<'_> {
         match &self.nodes[to.index()] {
             _ if self.is_observed() || self.plan.general => ArrivalPath::General,
             Node::Router(AnyForwarding::PlainIp(_)) if fifo && ahead => {
-                ArrivalPath::ForwardLookAhead
+                ArrivalPath::ForwardEarlyTransit
             }
             Node::Router(AnyForwarding::PlainIp(_)) if fifo => ArrivalPath::Forward,
             Node::Router(_) => ArrivalPath::Route,
-            Node::Host(_) if ahead => ArrivalPath::HostLookAhead,
+            Node::Host(_) if ahead => ArrivalPath::HostEarlyTransit,
             Node::Host(_) => ArrivalPath::Host,
             Node::Elsewhere => ArrivalPath::General,
         }
     }
-    /// See [`LinkLookAhead::arrivals`].
-    pub fn arrivals(&self, link: LinkId, leads: bool) -> Result<(), Refusal> {
+    /// See [`LinkEarlyTransit::arrivals`].
+    pub fn arrivals(&self, link: LinkId, leads: bool) -> Result<(), Ineligible> {
         let (from, to) = (self.ends)(link);
         let guards = self.plan.guards;
         if !self.horizon {
-            return Err(Refusal::NoHorizon);
+            return Err(Ineligible::NoHorizon);
         }
         if self.is_observed() {
-            return Err(Refusal::Observed);
+            return Err(Ineligible::Observed);
         }
         let (here, planned) = (self.is_here(from), &self.plan.links[link.index()]);
         let node = &self.nodes[to.index()];
@@ -373,20 +377,20 @@ impl Setting<'_> {
         }
         match node {
             Node::Router(AnyForwarding::PlainIp(_)) if leads => Ok(()),
-            Node::Router(AnyForwarding::PlainIp(_)) => Err(Refusal::NoneBehind(to)),
-            Node::Router(_) => Err(Refusal::NotPlain(to)),
-            Node::Elsewhere => Err(Refusal::EndsElsewhere),
+            Node::Router(AnyForwarding::PlainIp(_)) => Err(Ineligible::NoneBehind(to)),
+            Node::Router(_) => Err(Ineligible::NotPlain(to)),
+            Node::Elsewhere => Err(Ineligible::EndsElsewhere),
             Node::Host(_) if !here && guards.has(Guard::LastLinkHere) => {
-                Err(Refusal::BeginsElsewhere)
+                Err(Ineligible::BeginsElsewhere)
             }
             Node::Host(host) => {
                 let first = self.ports.link(to, PortId(0));
                 match self.plan.departures(first) {
                     _ if !host.is_single() && guards.has(Guard::SingleHost) => {
-                        Err(Refusal::SharedHost(to))
+                        Err(Ineligible::SharedHost(to))
                     }
                     Err(_) if guards.has(Guard::FirstLinkFifo) => {
-                        Err(Refusal::QueuedAnswers(first))
+                        Err(Ineligible::QueuedAnswers(first))
                     }
                     _ => Ok(()),
                 }

@@ -1,17 +1,17 @@
 //! A run: how it is built, advanced and read.
 
-use crate::agenda::Agenda;
-use crate::division::{Division, FewerThreads, divide};
+use crate::event_queue::EventQueue;
 use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
-use crate::part::{Part, SimDriver};
-use crate::thin::Thin;
+use crate::partition::{Partition, SimDriver};
+use crate::partitioning::{FewerThreads, Partitioning, divide};
+use crate::serial_fallback::SerialFallback;
 use crate::trace::TraceSum;
-use crate::windows::{CpuClock, Effort, Meeting, Rules};
+use crate::windows::{CpuClock, Effort, Rules, WindowSync};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
-use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Forgery, Horizon, Knowledge};
-use forebay_net::{LinkLookAhead, NetEvent, NetSpec, Network, SpecError, Workload};
+use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon, Knowledge, SpoofedFragment};
+use forebay_net::{LinkEarlyTransit, NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
 use std::collections::{BTreeSet, VecDeque};
@@ -57,21 +57,21 @@ pub enum Status {
 /// Packets are not conserved: the results mean nothing. Some machine has lost a packet or made one
 /// that it did not count: a discipline, a scheme or a router from outside, or this library.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Unbalanced {
+pub struct ConservationError {
     /// Time of the run when it was noticed.
     pub at: Time,
     /// The counts.
     pub conservation: Conservation,
 }
 
-impl fmt::Display for Unbalanced {
+impl fmt::Display for ConservationError {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Unbalanced { at, conservation } = self;
+        let ConservationError { at, conservation } = self;
         write!(f, "packets are not conserved at {at}: {conservation:?}")
     }
 }
 
-impl std::error::Error for Unbalanced {}
+impl std::error::Error for ConservationError {}
 
 /// Conservation is checked when a run is over, and each time that it has handled this many events
 /// for each node and link: the cost is negligible.
@@ -89,20 +89,20 @@ const COARSEST_GRID: Span = Span::from_millis(10);
 /// threads, none of which knows at once what the others do, end a run where one thread ends it.
 pub struct Simulation {
     now: Time,
-    parts: Vec<Part>,
+    parts: Vec<Partition>,
     /// The part of each node.
     owner: Vec<u16>,
     rules: Rules,
     /// When the run ends, once that is known.
     end: Option<Time>,
-    /// See [`Simulation::look_not_before`].
+    /// See [`Simulation::sample_not_before`].
     look: Time,
     /// Drops of all parts.
     drops: DropLog,
-    meeting: Meeting,
+    meeting: WindowSync,
     /// The same of one thread, for windows that hold little.
-    alone: Meeting,
-    thin: Thin,
+    alone: WindowSync,
+    thin: SerialFallback,
     effort: Effort,
     fewer: Option<FewerThreads>,
     /// The number of events at the next check of conservation, and the events between two checks.
@@ -122,20 +122,20 @@ impl Simulation {
         let threads = options.threads.max(1);
         let division = match &options.observer {
             None if threads > 1 && spec.forgeries().any(|f| f.knows == Knowledge::Sequence) => {
-                Division::whole(spec, Some(FewerThreads::Forged))
+                Partitioning::whole(spec, Some(FewerThreads::Forged))
             }
-            Some(_) if threads > 1 => Division::whole(spec, Some(FewerThreads::Observed)),
+            Some(_) if threads > 1 => Partitioning::whole(spec, Some(FewerThreads::Observed)),
             _ => divide(spec, &network, threads),
         };
-        let Division { owner, parts, threads, lookahead, fewer } = division;
+        let Partitioning { owner, parts, threads, lookahead, fewer } = division;
         let senders = senders(spec, &owner, parts);
         let mut observer = options.observer;
-        // The simple engine is the reference for look-ahead. Packets from outside and forged ones
+        // The simple engine is the reference for early transit. Packets from outside and forged ones
         // may come from anywhere.
         let only_own = options.injections.is_empty() && spec.forgeries().next().is_none();
         let looks_ahead = !binary_heap && !options.bytes && only_own;
         let mut driver = || {
-            let agenda = if binary_heap { Agenda::binary() } else { Agenda::calendar() };
+            let agenda = if binary_heap { EventQueue::binary() } else { EventQueue::calendar() };
             SimDriver::new(agenda, !options.without_hash, observer.take(), looks_ahead)
         };
         let fabrics = if parts == 1 {
@@ -158,9 +158,9 @@ impl Simulation {
             let (events, injections) =
                 (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
             let horizon = Horizon::new(&fabric, rules.last_start);
-            Part::new(fabric, events, injections, options.bytes, horizon)
+            Partition::new(fabric, events, injections, options.bytes, horizon)
         };
-        let parts: Vec<Part> = fabrics.into_iter().enumerate().map(start).collect();
+        let parts: Vec<Partition> = fabrics.into_iter().enumerate().map(start).collect();
         Ok(Simulation {
             now: Time::ZERO,
             owner,
@@ -168,9 +168,9 @@ impl Simulation {
             end: None,
             look: Time::ZERO,
             drops: DropLog::default(),
-            alone: Meeting::new(1, senders.clone()),
-            meeting: Meeting::new(threads, senders),
-            thin: Thin::default(),
+            alone: WindowSync::new(1, senders.clone()),
+            meeting: WindowSync::new(threads, senders),
+            thin: SerialFallback::default(),
             effort: Effort::default(),
             fewer,
             parts,
@@ -184,7 +184,7 @@ impl Simulation {
     ///
     /// Err if packets are not conserved ([`Simulation::conservation`]). This is checked in the
     /// first call, in each call in which the run is over, and now and then in others.
-    pub fn run_until(&mut self, limit: Time) -> Result<Status, Unbalanced> {
+    pub fn run_until(&mut self, limit: Time) -> Result<Status, ConservationError> {
         let status = self.advance(limit);
         let events = self.events();
         if status == Status::Running && events < self.balance_at {
@@ -193,18 +193,18 @@ impl Simulation {
         self.balance_at = events + self.balance_every;
         match self.conservation() {
             conservation if conservation.holds() => Ok(status),
-            conservation => Err(Unbalanced { at: self.now, conservation }),
+            conservation => Err(ConservationError { at: self.now, conservation }),
         }
     }
 
     fn advance(&mut self, limit: Time) -> Status {
         let look = self.look.max(limit);
-        self.parts.iter_mut().for_each(|part| part.look_not_before(look));
+        self.parts.iter_mut().for_each(|part| part.sample_not_before(look));
         match self.parts.as_mut_slice() {
             [part] => self.end = run_alone(part, &self.rules, self.end, limit),
             parts => {
                 let (rules, effort) = (&self.rules, &mut self.effort);
-                let events = parts.iter().map(Part::events).sum();
+                let events = parts.iter().map(Partition::events).sum();
                 let thin = self.thin.is_alone(effort.windows, events, self.meeting.threads());
                 let meeting = if thin { &self.alone } else { &self.meeting };
                 self.end = meeting.run(parts, rules, limit, effort);
@@ -223,7 +223,7 @@ impl Simulation {
 
     /// Nothing will be sampled before `look`, even if calls run for shorter stretches: until then
     /// results may be ahead of the clock.
-    pub fn look_not_before(&mut self, look: Time) {
+    pub fn sample_not_before(&mut self, look: Time) {
         self.look = look;
     }
 
@@ -242,15 +242,15 @@ impl Simulation {
     }
     /// Events handled.
     pub fn events(&self) -> u64 {
-        self.parts.iter().map(Part::events).sum()
+        self.parts.iter().map(Partition::events).sum()
     }
-    /// Events that look-ahead has handled.
-    pub fn look_ahead_events(&self) -> u64 {
-        self.parts.iter().map(|part| part.fabric.look_ahead_done().0).sum()
+    /// Events that early transit has handled.
+    pub fn early_transit_events(&self) -> u64 {
+        self.parts.iter().map(|part| part.fabric.early_transit_done().0).sum()
     }
     /// Packets fully serialised on a link, each link counted.
     pub fn packet_hops(&self) -> u64 {
-        let of_part = |part: &Part| -> u64 {
+        let of_part = |part: &Partition| -> u64 {
             part.fabric.links().map(|link| link.serialized_packets(self.now)).sum()
         };
         self.parts.iter().map(of_part).sum()
@@ -309,8 +309,8 @@ impl Simulation {
         LinkOutcome { link: self.fabrics_of(link).0.link(link), now: self.now }
     }
     /// What a link may do ahead of time in this run, and why not.
-    pub fn look_ahead(&self, link: LinkId) -> LinkLookAhead {
-        self.fabrics_of(link).0.look_ahead(link)
+    pub fn early_transit(&self, link: LinkId) -> LinkEarlyTransit {
+        self.fabrics_of(link).0.early_transit(link)
     }
     /// The forwarding of the router where a link begins, and its port there. None if it is not a
     /// `T`.
@@ -331,7 +331,7 @@ impl Simulation {
     /// Why it uses fewer threads than allowed, if it does.
     pub fn fewer_threads(&self) -> Option<FewerThreads> {
         let thin = Some(self.thin.percent()).filter(|&percent| percent >= 50);
-        self.fewer.or(thin.map(FewerThreads::Thin))
+        self.fewer.or(thin.map(FewerThreads::SerialFallback))
     }
     /// The cost of several threads.
     pub fn effort(&self) -> Effort {
@@ -341,7 +341,7 @@ impl Simulation {
 
 /// Run all events up to and including `limit`, or to the end of the run. Gives that end if it is
 /// known.
-fn run_alone(part: &mut Part, rules: &Rules, end: Option<Time>, limit: Time) -> Option<Time> {
+fn run_alone(part: &mut Partition, rules: &Rules, end: Option<Time>, limit: Time) -> Option<Time> {
     let (all, open) = part.fabric.ends();
     if all > 0 && open > 0 {
         part.run(limit, true);
@@ -420,7 +420,7 @@ fn events_of_parts(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<VecDeque<Ev
             | NetEvent::Up(link) => spec.links[link.index()].from,
             NetEvent::Restart(node)
             | NetEvent::Route { node, .. }
-            | NetEvent::Forge(Forgery { node, .. }) => node,
+            | NetEvent::Forge(SpoofedFragment { node, .. }) => node,
         };
         of_parts[owner[node.index()] as usize].push_back(event);
     }

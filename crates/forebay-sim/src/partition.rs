@@ -1,6 +1,6 @@
 //! One partition of a run, or all of it: its fabric, its pending events, and the loop.
 
-use crate::agenda::{Agenda, Entity, INDEX_BITS};
+use crate::event_queue::{Entity, EventQueue, INDEX_BITS};
 use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::trace::TraceSum;
@@ -45,19 +45,19 @@ impl EntityKind {
 
 /// The driver of a fabric: pending events, the trace hash, and the observer.
 pub(crate) struct SimDriver {
-    agenda: Agenda,
+    agenda: EventQueue,
     /// The trace hash of arrivals here; None if it is not wanted.
     trace: Option<TraceSum>,
     observer: Option<Box<dyn Observer>>,
-    /// Look-ahead is on.
+    /// Early transit is on.
     looks_ahead: bool,
 }
 
 impl SimDriver {
-    /// A driver with nothing pending. `trace`: hash what arrives. `looks_ahead`: allow look-ahead,
+    /// A driver with nothing pending. `trace`: hash what arrives. `looks_ahead`: allow early transit,
     /// unless there is an observer.
     pub fn new(
-        agenda: Agenda,
+        agenda: EventQueue,
         trace: bool,
         observer: Option<Box<dyn Observer>>,
         looks_ahead: bool,
@@ -112,7 +112,7 @@ impl Driver for SimDriver {
 }
 
 /// See the module.
-pub(crate) struct Part {
+pub(crate) struct Partition {
     /// The time of the last event here.
     now: Time,
     pub fabric: Fabric<SimDriver>,
@@ -129,7 +129,7 @@ pub(crate) struct Part {
     horizon: Horizon,
 }
 
-impl Part {
+impl Partition {
     /// A part at the start of a run. `events` and `injections` are in order of time.
     pub fn new(
         fabric: Fabric<SimDriver>,
@@ -137,11 +137,11 @@ impl Part {
         injections: VecDeque<Injection>,
         bytes: bool,
         horizon: Horizon,
-    ) -> Part {
+    ) -> Partition {
         let bytes = bytes.then(Vec::new);
         let (now, handled, instant_events) = (Time::ZERO, 0, 0);
         let expected_events = 0;
-        let mut part = Part {
+        let mut part = Partition {
             now,
             fabric,
             events,
@@ -187,8 +187,8 @@ impl Part {
     }
 
     /// Nothing is sampled before `look`.
-    pub fn look_not_before(&mut self, look: Time) {
-        self.horizon.look_not_before(look);
+    pub fn sample_not_before(&mut self, look: Time) {
+        self.horizon.sample_not_before(look);
     }
 
     /// Run all events of a window that ends with `end`.
@@ -262,12 +262,12 @@ impl Part {
         let emitted = forebay_wire::emit(&packet, arena, plan, buffer);
         emitted.expect("every address of a run is in its plan");
         assert_eq!(buffer.len(), packet.wire_len() as usize, "wire length of {packet:?}");
-        let (stamp, left_host_at) = (packet.stamp(), packet.left_host_at());
+        let (hop_time, left_host_at) = (packet.hop_time(), packet.left_host_at());
         let mut parsed = match forebay_wire::parse(buffer, plan, arena) {
             Ok(parsed) => parsed,
             Err(error) => panic!("{error}: {packet:?} does not parse back"),
         };
-        parsed.set_stamp(stamp);
+        parsed.set_hop_time(hop_time);
         parsed.set_left_host_at(left_host_at);
         arena.free(packet);
         parsed
@@ -294,14 +294,14 @@ impl Part {
     pub fn next_time(&self) -> Time {
         self.fabric.driver.agenda.next_time().unwrap_or(Time::MAX)
     }
-    /// True if nothing is pending but stale deadlines, and look-ahead has not acted after `now`.
+    /// True if nothing is pending but stale deadlines, and early transit has not acted after `now`.
     pub fn is_quiet(&self, now: Time) -> bool {
         let scheduled = !self.events.is_empty() || !self.injections.is_empty();
         let idle = self.fabric.driver.agenda.is_empty() || !scheduled && self.fabric.is_at_rest();
-        idle && self.fabric.look_ahead_done().1 <= now
+        idle && self.fabric.early_transit_done().1 <= now
     }
-    /// Events handled, look-ahead included.
+    /// Events handled, early transit included.
     pub fn events(&self) -> u64 {
-        self.handled + self.fabric.look_ahead_done().0
+        self.handled + self.fabric.early_transit_done().0
     }
 }

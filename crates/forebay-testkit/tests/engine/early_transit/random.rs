@@ -76,7 +76,7 @@ pub fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> 
     let mut rng = Rng::new(seed, Stream::Test, 9);
     let (mut readings, mut statuses) = (Vec::new(), Vec::new());
     for &look in looks {
-        sim.look_not_before(look);
+        sim.sample_not_before(look);
         let left = look.since(sim.now()).as_nanos();
         for stretch in 1..=rng.below(4) {
             let stop = sim.now() + Span::from_nanos(rng.below(left / (2 * stretch) + 1));
@@ -85,7 +85,7 @@ pub fn readings(spec: &NetSpec, seed: u64, options: Options, looks: &[Time]) -> 
         let status = sim.run_until(look).unwrap();
         readings.push(read(&sim, status, spec));
     }
-    (sim.look_ahead_events(), Run { readings, statuses })
+    (sim.early_transit_events(), Run { readings, statuses })
 }
 
 fn simple() -> Options {

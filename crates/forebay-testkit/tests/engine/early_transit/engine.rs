@@ -1,5 +1,5 @@
-//! A driver of fabrics in a page: the simplest event list, with or without look-ahead, in one
-//! partition or in two, and with any condition of look-ahead switched off.
+//! A driver of fabrics in a page: the simplest event list, with or without early transit, in one
+//! partition or in two, and with any condition of early transit switched off.
 
 use forebay_base::{Arena, LinkId, NodeId, Packet, Signature, Span, Time};
 use forebay_net::{
@@ -13,8 +13,8 @@ use std::collections::{BTreeSet, VecDeque};
 /// How to run.
 #[derive(Clone, Copy)]
 pub struct Engine {
-    /// Build the network for look-ahead, and tell it horizons.
-    pub look_ahead: bool,
+    /// Build the network for early transit, and tell it horizons.
+    pub early_transit: bool,
     /// The conditions that hold.
     pub guards: Guards,
     /// Count the packets that an observer sees.
@@ -24,15 +24,15 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// No look-ahead, and every link built the general way.
+    /// No early transit, and every link built the general way.
     pub const SIMPLE: Engine =
-        Engine { look_ahead: false, guards: Guards::ALL, observe: false, divided: false };
-    /// Look-ahead with all its conditions.
-    pub const AHEAD: Engine = Engine { look_ahead: true, ..Engine::SIMPLE };
+        Engine { early_transit: false, guards: Guards::ALL, observe: false, divided: false };
+    /// Early transit with all its conditions.
+    pub const AHEAD: Engine = Engine { early_transit: true, ..Engine::SIMPLE };
 }
 
 /// Far more than any run here needs.
-const MOST_EVENTS: u64 = 3_000_000;
+const MAX_EVENTS: u64 = 3_000_000;
 
 struct Alarms {
     pending: BTreeSet<(Time, Deadline)>,
@@ -49,7 +49,7 @@ impl Driver for Alarms {
         self.engine.observe
     }
     fn looks_ahead(&self) -> bool {
-        self.engine.look_ahead
+        self.engine.early_transit
     }
     fn guards(&self) -> Guards {
         self.engine.guards
@@ -136,7 +136,7 @@ impl Part {
                 }
             }
             self.handled += 1;
-            assert!(self.handled < MOST_EVENTS, "the clock stands still at {next}");
+            assert!(self.handled < MAX_EVENTS, "the clock stands still at {next}");
             if self.events.front().is_some_and(|event| event.at <= next)
                 && let Some(event) = self.events.pop_front()
             {
@@ -166,7 +166,7 @@ impl Part {
 impl Run {
     /// Nothing has happened yet.
     pub fn new(spec: &NetSpec, seed: u64, engine: Engine) -> Run {
-        let network = Network::build_guarded(spec, seed, !engine.look_ahead, engine.guards);
+        let network = Network::build_guarded(spec, seed, !engine.early_transit, engine.guards);
         let network = network.expect("a sound network");
         let driver =
             || Alarms { pending: BTreeSet::new(), trace: TraceSum::default(), engine, seen: 0 };
@@ -195,12 +195,12 @@ impl Run {
         Run { parts, owner, window, end: None }
     }
     /// Nobody looks before `look`.
-    pub fn look_not_before(&mut self, look: Time) {
-        self.parts.iter_mut().for_each(|part| part.horizon.look_not_before(look));
+    pub fn sample_not_before(&mut self, look: Time) {
+        self.parts.iter_mut().for_each(|part| part.horizon.sample_not_before(look));
     }
     /// Run to `look`, or to the end of the run, and read.
     pub fn read(&mut self, spec: &NetSpec, look: Time) -> Reading {
-        self.look_not_before(look);
+        self.sample_not_before(look);
         match self.parts.as_mut_slice() {
             [part] => {
                 part.run(look, true);
@@ -261,7 +261,7 @@ impl Run {
     }
     /// Events that were handled ahead of time.
     pub fn ahead(&self) -> u64 {
-        self.parts.iter().map(|part| part.fabric.look_ahead_done().0).sum()
+        self.parts.iter().map(|part| part.fabric.early_transit_done().0).sum()
     }
 }
 

@@ -3,7 +3,7 @@
 use super::networks::{diamond, fork, inrpp};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
-use forebay_net::{LinkSpec, NetEvent, NetSpec, Network, Refusal};
+use forebay_net::{Ineligible, LinkSpec, NetEvent, NetSpec, Network};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::reading::{assert_same, read};
 use forebay_testkit::world::{World, link};
@@ -30,14 +30,14 @@ fn the_row_looks_ahead(mut world: World) -> Simulation {
     let sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
     let there = |hop: u32| LinkId(first.0 + 2 * hop);
     for hop in 1..4 {
-        let decided = sim.look_ahead(there(hop));
+        let decided = sim.early_transit(there(hop));
         assert_eq!((decided.upstream, decided.arrivals), (Ok(there(hop - 1)), Ok(())), "{hop}");
     }
     compare(&world.spec);
     sim
 }
 
-/// Look-ahead is worth its while, and changes nothing.
+/// Early transit is worth its while, and changes nothing.
 fn compare(spec: &NetSpec) {
     let looks = [150, 333, 700, 20_000].map(Time::from_millis);
     let run = |options| {
@@ -47,7 +47,7 @@ fn compare(spec: &NetSpec) {
             let status = sim.run_until(look).unwrap();
             readings.push(read(&sim, status, spec));
         }
-        (readings, sim.look_ahead_events(), sim.events())
+        (readings, sim.early_transit_events(), sim.events())
     };
     let (simple, none, _) = run(Options { binary_heap: true, ..Options::default() });
     assert_eq!(none, 0);
@@ -59,16 +59,16 @@ fn compare(spec: &NetSpec) {
 }
 
 #[test]
-fn an_inrpp_router_elsewhere_leaves_look_ahead_to_the_rest() {
+fn an_inrpp_router_elsewhere_leaves_early_transit_to_the_rest() {
     let sim = the_row_looks_ahead(inrpp());
     // fork to upper, behind a host's first link.
-    let refused = sim.look_ahead(LinkId(2));
-    assert_eq!(refused.upstream, Err(Refusal::HoldsPackets(NodeId(2))));
-    assert_eq!(sim.look_ahead(LinkId(0)).arrivals, Err(Refusal::NotPlain(NodeId(2))));
+    let refused = sim.early_transit(LinkId(2));
+    assert_eq!(refused.upstream, Err(Ineligible::HoldsPackets(NodeId(2))));
+    assert_eq!(sim.early_transit(LinkId(0)).arrivals, Err(Ineligible::NotPlain(NodeId(2))));
 }
 
 #[test]
-fn a_flow_of_two_paths_keeps_look_ahead() {
+fn a_flow_of_two_paths_keeps_early_transit() {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     let routers = [0, 1].map(|i| world.router(&format!("r{i}")));
@@ -82,23 +82,26 @@ fn a_flow_of_two_paths_keeps_look_ahead() {
     world.multipath_flow((a, b), Some(400_000), transport, &[(0, 0), (1, 1)]);
     let sim = the_row_looks_ahead(world);
     for path in [0, 4] {
-        assert_eq!(sim.look_ahead(LinkId(path + 2)).upstream, Ok(LinkId(path)));
-        assert_eq!(sim.look_ahead(LinkId(path + 2)).arrivals, Err(Refusal::SharedHost(NodeId(1))));
+        assert_eq!(sim.early_transit(LinkId(path + 2)).upstream, Ok(LinkId(path)));
+        assert_eq!(
+            sim.early_transit(LinkId(path + 2)).arrivals,
+            Err(Ineligible::SharedHost(NodeId(1)))
+        );
     }
 }
 
 #[test]
-fn a_route_event_stops_look_ahead_where_it_leads_and_nowhere_else() {
+fn a_route_event_stops_early_transit_where_it_leads_and_nowhere_else() {
     let sim = the_row_looks_ahead(diamond());
     let (fork, up, down) = (NodeId(2), LinkId(2), LinkId(4));
-    assert_eq!(sim.look_ahead(up).upstream, Err(Refusal::RouteChanges(fork)));
-    assert_eq!(sim.look_ahead(down).upstream, Err(Refusal::RouteChanges(fork)));
+    assert_eq!(sim.early_transit(up).upstream, Err(Ineligible::RouteChanges(fork)));
+    assert_eq!(sim.early_transit(down).upstream, Err(Ineligible::RouteChanges(fork)));
     // Where the two ways meet again; links 6 and 8 come from above and from below.
-    let met = sim.look_ahead(LinkId(10)).upstream;
-    assert_eq!(met, Err(Refusal::SeveralUpstreams(LinkId(6), LinkId(8))));
+    let met = sim.early_transit(LinkId(10)).upstream;
+    assert_eq!(met, Err(Ineligible::SeveralUpstreams(LinkId(6), LinkId(8))));
     // Behind that the packets are in a row again.
-    assert_eq!(sim.look_ahead(LinkId(12)).upstream, Ok(LinkId(10)));
-    assert_eq!(sim.look_ahead(LinkId(6)).upstream, Ok(up));
+    assert_eq!(sim.early_transit(LinkId(12)).upstream, Ok(LinkId(10)));
+    assert_eq!(sim.early_transit(LinkId(6)).upstream, Ok(up));
     compare(&diamond().spec);
 }
 
@@ -122,16 +125,16 @@ fn packets_go_round_where_routes_lead_in_a_circle() {
         world.event(Time::from_millis(ms), NetEvent::Route { node: middle, dst: b, via });
     }
     let sim = the_row_looks_ahead(world);
-    assert_eq!(sim.look_ahead(turn.opposite()).upstream, Ok(turn));
+    assert_eq!(sim.early_transit(turn.opposite()).upstream, Ok(turn));
 }
 
 #[test]
 fn a_router_from_outside_says_through_which_ports_it_leaves_the_routes() {
     let sim = the_row_looks_ahead(fork());
-    let met = sim.look_ahead(LinkId(10)).upstream;
-    assert_eq!(met, Err(Refusal::SeveralUpstreams(LinkId(6), LinkId(8))));
-    assert_eq!(sim.look_ahead(LinkId(2)).upstream, Err(Refusal::NotPlain(NodeId(2))));
-    assert_eq!(sim.look_ahead(LinkId(12)).upstream, Ok(LinkId(10)));
+    let met = sim.early_transit(LinkId(10)).upstream;
+    assert_eq!(met, Err(Ineligible::SeveralUpstreams(LinkId(6), LinkId(8))));
+    assert_eq!(sim.early_transit(LinkId(2)).upstream, Err(Ineligible::NotPlain(NodeId(2))));
+    assert_eq!(sim.early_transit(LinkId(12)).upstream, Ok(LinkId(10)));
     compare(&fork().spec);
 }
 
@@ -147,29 +150,29 @@ fn every_reason_of_a_link_says_what_is_in_the_way() {
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(1), transport);
     let sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
-    let said = |link| sim.look_ahead(LinkId(link)).arrivals.map_err(|why| why.to_string());
+    let said = |link| sim.early_transit(LinkId(link)).arrivals.map_err(|why| why.to_string());
     assert_eq!(said(0), Err("it loses packets".into()));
     assert_eq!(said(2), Err("its delay varies".into()));
     let all = [
-        Refusal::General,
-        Refusal::Changes,
-        Refusal::Trace,
-        Refusal::Scheme,
-        Refusal::Discipline,
-        Refusal::HoldsPackets(NodeId(7)),
-        Refusal::Restarts(NodeId(7)),
-        Refusal::NoUpstream,
-        Refusal::SeveralUpstreams(LinkId(7), LinkId(8)),
-        Refusal::UpstreamElsewhere(LinkId(7)),
-        Refusal::NotPlain(NodeId(7)),
-        Refusal::RouteChanges(NodeId(7)),
-        Refusal::NoneBehind(NodeId(7)),
-        Refusal::SharedHost(NodeId(7)),
-        Refusal::QueuedAnswers(LinkId(7)),
-        Refusal::BeginsElsewhere,
-        Refusal::EndsElsewhere,
-        Refusal::Observed,
-        Refusal::NoHorizon,
+        Ineligible::General,
+        Ineligible::Changes,
+        Ineligible::Trace,
+        Ineligible::Scheme,
+        Ineligible::Discipline,
+        Ineligible::HoldsPackets(NodeId(7)),
+        Ineligible::Restarts(NodeId(7)),
+        Ineligible::NoUpstream,
+        Ineligible::SeveralUpstreams(LinkId(7), LinkId(8)),
+        Ineligible::UpstreamElsewhere(LinkId(7)),
+        Ineligible::NotPlain(NodeId(7)),
+        Ineligible::RouteChanges(NodeId(7)),
+        Ineligible::NoneBehind(NodeId(7)),
+        Ineligible::SharedHost(NodeId(7)),
+        Ineligible::QueuedAnswers(LinkId(7)),
+        Ineligible::BeginsElsewhere,
+        Ineligible::EndsElsewhere,
+        Ineligible::Observed,
+        Ineligible::NoHorizon,
     ];
     let texts: std::collections::BTreeSet<String> = all.map(|why| why.to_string()).into();
     assert_eq!(texts.len(), all.len());

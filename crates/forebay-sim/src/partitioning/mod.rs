@@ -1,6 +1,6 @@
 //! Which nodes run in which thread.
 //!
-//! Some links must not join two partitions: links without delay, which give no look-ahead, and
+//! Some links must not join two partitions: links without delay, which give no early transit, and
 //! links that fail or change their delay, because both ends own what is on their wire. They are
 //! contracted. Longer delays of the links that remain give longer windows and rarer meetings, but
 //! fewer ways to balance the load. So shorter links are contracted as well, and the rest is cut
@@ -19,7 +19,7 @@ use std::fmt;
 /// Partitions per thread, so that the load can be balanced in each window.
 const PARTS_PER_THREAD: usize = 2;
 /// Maximum number of threads.
-const MOST_THREADS: usize = 256;
+const MAX_THREADS: usize = 256;
 
 /// Why a run uses fewer threads than it was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,7 +32,7 @@ pub enum FewerThreads {
     /// there.
     Forged,
     /// In this share of the windows, in per cent, there was too little to do.
-    Thin(u64),
+    SerialFallback(u64),
 }
 
 impl fmt::Display for FewerThreads {
@@ -50,7 +50,7 @@ impl fmt::Display for FewerThreads {
             FewerThreads::Forged => f.write_str(
                 "whoever forges packets with the right sequence number reads it at the receiver",
             ),
-            FewerThreads::Thin(percent) => write!(
+            FewerThreads::SerialFallback(percent) => write!(
                 f,
                 "{percent} % of the sync windows held too few events; one thread ran them"
             ),
@@ -63,7 +63,7 @@ impl fmt::Display for FewerThreads {
 
 /// Which nodes run in which thread.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Division {
+pub(crate) struct Partitioning {
     /// By node.
     pub owner: Vec<u16>,
     pub parts: u16,
@@ -74,20 +74,20 @@ pub(crate) struct Division {
     pub fewer: Option<FewerThreads>,
 }
 
-impl Division {
+impl Partitioning {
     /// One part.
-    pub fn whole(spec: &NetSpec, fewer: Option<FewerThreads>) -> Division {
+    pub fn whole(spec: &NetSpec, fewer: Option<FewerThreads>) -> Partitioning {
         let owner = vec![0; spec.nodes.len()];
-        Division { owner, parts: 1, threads: 1, lookahead: Span::ZERO, fewer }
+        Partitioning { owner, parts: 1, threads: 1, lookahead: Span::ZERO, fewer }
     }
 }
 
 /// Divide a network among `threads` threads, or fewer if it has too few parts.
-pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Division {
+pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Partitioning {
     if threads == 1 {
-        return Division::whole(spec, None);
+        return Partitioning::whole(spec, None);
     }
-    let threads = threads.min(MOST_THREADS);
+    let threads = threads.min(MAX_THREADS);
     let load = Load::expected(spec, network);
     let delays = delays(spec);
     let pieces = Clusters::contract(spec, &load, &delays, Span::from_nanos(1)).len();
@@ -95,7 +95,7 @@ pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Divis
     let threads = threads.min(pieces);
     let parts = (threads * PARTS_PER_THREAD).min(pieces);
     if threads == 1 {
-        return Division::whole(spec, fewer);
+        return Partitioning::whole(spec, fewer);
     }
     let mut best: Option<(Cut, Clusters)> = None;
     for at_least in candidates(&delays) {
@@ -115,7 +115,7 @@ pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Divis
     let (cut, clusters) = best.expect("the shortest delay gives enough pieces");
     let owner = clusters.of_nodes(&cut.part);
     let lookahead = lookahead(spec, &owner).unwrap_or(Span::MAX);
-    Division { owner, parts: parts as u16, threads, lookahead, fewer }
+    Partitioning { owner, parts: parts as u16, threads, lookahead, fewer }
 }
 
 /// By pair of links: the shorter of the two delays; zero if it must not be cut.

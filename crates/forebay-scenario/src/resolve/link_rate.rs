@@ -2,7 +2,7 @@
 
 use crate::Channel;
 use crate::format::fault::{Fault, Problem};
-use crate::format::fields::At;
+use crate::format::fields::Spanned;
 use crate::format::traces::OPPORTUNITY_OVERHEAD_BYTES;
 use crate::keys::file::LinkParams;
 use crate::resolve::channels::{TraceFiles, bucket_of};
@@ -15,7 +15,8 @@ pub(crate) fn pace_of(
     missing: &impl Fn(&'static str, &str) -> Fault,
 ) -> Result<(Rate, Channel), Fault> {
     if let Some(generator) = &params.generator {
-        let other = [params.trace.as_ref().map(At::place), params.bucket.as_ref().map(At::place)];
+        let other =
+            [params.trace.as_ref().map(Spanned::place), params.bucket.as_ref().map(Spanned::place)];
         if let Some(other) = other.into_iter().flatten().next() {
             let text = "a link has one of `generator`, `trace` and `bucket`";
             return Err(other.fault(Problem::Conflict(text.into())));
@@ -29,7 +30,7 @@ pub(crate) fn pace_of(
     match (&params.rate, &params.trace) {
         (_, Some(_)) if params.bucket.is_some() => {
             let text = "a link has a token bucket or a trace, not both";
-            let bucket = params.bucket.as_ref().map(At::place).unwrap_or_default();
+            let bucket = params.bucket.as_ref().map(Spanned::place).unwrap_or_default();
             Err(bucket.fault(Problem::Conflict(text.into())))
         }
         (rate, Some(trace)) => {
@@ -40,7 +41,7 @@ pub(crate) fn pace_of(
             Ok((file.trace.mean_rate(), Channel::Trace(file)))
         }
         (Some(rate), None) => {
-            let bytes = |at: &Option<At<u16>>| at.as_ref().map(|at| u64::from(at.value));
+            let bytes = |at: &Option<Spanned<u16>>| at.as_ref().map(|at| u64::from(at.value));
             let mtu_bytes = bytes(&params.mtu_bytes).unwrap_or(1500);
             let longest = mtu_bytes + bytes(&params.overhead_bytes).unwrap_or(0);
             let bucket = params.bucket.as_ref();

@@ -1,6 +1,6 @@
-//! The conditions of look-ahead by name, so that a test can switch one off.
+//! The conditions of early transit by name, so that a test can switch one off.
 
-/// One condition of look-ahead.
+/// One condition of early transit.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
 pub enum Guard {

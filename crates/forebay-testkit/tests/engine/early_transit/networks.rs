@@ -1,4 +1,4 @@
-//! Networks for the tests of look-ahead.
+//! Networks for the tests of early transit.
 
 use forebay_base::{IpVersion, NodeId, Packet, PortId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AnyController, Init, Spec, TABLE};

@@ -9,11 +9,11 @@
 /// Windows of a period.
 const PERIOD_WINDOWS: u64 = 256;
 /// Each thread should have so many events in a window.
-const LEAST_EVENTS: u64 = 32;
+const MIN_EVENTS: u64 = 32;
 
 /// See the module.
 #[derive(Clone, Copy, Debug, Default)]
-pub(crate) struct Thin {
+pub(crate) struct SerialFallback {
     /// At the end of the last period: windows and events so far.
     windows: u64,
     events: u64,
@@ -23,7 +23,7 @@ pub(crate) struct Thin {
     alone_windows: u64,
 }
 
-impl Thin {
+impl SerialFallback {
     /// True if one thread should go on alone, after so many windows and events since the start of a
     /// run in `threads` threads.
     pub fn is_alone(&mut self, windows: u64, events: u64, threads: usize) -> bool {
@@ -32,7 +32,7 @@ impl Thin {
             if self.is_alone {
                 self.alone_windows += passed;
             }
-            self.is_alone = events - self.events < passed * LEAST_EVENTS * threads as u64;
+            self.is_alone = events - self.events < passed * MIN_EVENTS * threads as u64;
             (self.windows, self.events) = (windows, events);
         }
         self.is_alone
@@ -50,15 +50,15 @@ mod tests {
     /// 256 windows with 2 x 32 events each are enough for two threads, and too little for three.
     #[test]
     fn windows_need_32_events_for_each_thread() {
-        assert!(!Thin::default().is_alone(256, 16_384, 2));
-        assert!(Thin::default().is_alone(256, 16_383, 2));
-        assert!(Thin::default().is_alone(256, 16_384, 3));
-        assert!(!Thin::default().is_alone(255, 0, 2), "too early to tell");
+        assert!(!SerialFallback::default().is_alone(256, 16_384, 2));
+        assert!(SerialFallback::default().is_alone(256, 16_383, 2));
+        assert!(SerialFallback::default().is_alone(256, 16_384, 3));
+        assert!(!SerialFallback::default().is_alone(255, 0, 2), "too early to tell");
     }
 
     #[test]
     fn each_period_is_decided_by_the_one_before() {
-        let mut thin = Thin::default();
+        let mut thin = SerialFallback::default();
         assert!(thin.is_alone(256, 500, 2));
         assert!(thin.is_alone(400, 1_000_000, 2), "the period lasts");
         assert_eq!(thin.percent(), 0);

@@ -5,7 +5,7 @@ use super::networks::odd;
 use super::random::{random_looks, readings};
 use forebay_net::NetSpec;
 use forebay_sim::Options;
-use forebay_testkit::random_pool::{self, Weather};
+use forebay_testkit::random_pool::{self, NetworkConditions};
 use forebay_testkit::{lives, random};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -13,8 +13,8 @@ use std::sync::atomic::{AtomicU64, Ordering};
 type Pool = (&'static str, fn(u64) -> NetSpec);
 
 const POOLS: [Pool; 4] = [
-    ("foul", |seed| random_pool::scenario(seed, Weather::Foul)),
-    ("fair", |seed| random_pool::scenario(seed, Weather::Fair)),
+    ("foul", |seed| random_pool::scenario(seed, NetworkConditions::Foul)),
+    ("fair", |seed| random_pool::scenario(seed, NetworkConditions::Fair)),
     ("random", random::scenario),
     ("odd", odd),
 ];

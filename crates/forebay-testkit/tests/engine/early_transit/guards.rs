@@ -1,5 +1,5 @@
-//! Each condition of look-ahead switched off by its name: something must notice. With all of them
-//! on, the same networks show no difference to runs without look-ahead.
+//! Each condition of early transit switched off by its name: something must notice. With all of them
+//! on, the same networks show no difference to runs without early transit.
 
 use super::engine::{Engine, Reading, Run};
 use super::horizon;
@@ -24,7 +24,7 @@ impl Case {
     fn new(spec: NetSpec) -> Case {
         Case { spec, seed: 1, engine: Engine::SIMPLE, looks: vec![Time::from_secs(100)] }
     }
-    /// A random network; every flow in it has an end, for look-ahead without a horizon would have
+    /// A random network; every flow in it has an end, for early transit without a horizon would have
     /// none either.
     fn random(mut spec: NetSpec, seed: u64) -> Case {
         for flow in &mut spec.flows {
@@ -126,7 +126,7 @@ fn without_the_bound_of_a_second_one_call_does_it_all() {
     let case = case(Guard::OneSecond, 0);
     let ahead = |guards| {
         let mut run = Run::new(&case.spec, 1, Engine { guards, ..Engine::AHEAD });
-        run.look_not_before(Time::from_secs(20));
+        run.sample_not_before(Time::from_secs(20));
         run.read(&case.spec, case.looks[0]);
         run.ahead()
     };

@@ -1,4 +1,4 @@
-//! Look-ahead: it changes nothing that can be read, and each of its conditions is needed.
+//! Early transit: it changes nothing that can be read, and each of its conditions is needed.
 
 mod engine;
 mod guards;
