@@ -373,7 +373,7 @@ impl Arena {
     fn digest_rest(packet: &Packet, cold: &Cold, mut digest: Digest) -> u64 {
         digest.options(&cold.ip_options);
         digest.options(&cold.tcp_options);
-        if let (Kind::FragmentRange, Some(piece)) = (packet.kind(), cold.piece) {
+        if let (Kind::Fragment, Some(piece)) = (packet.kind(), cold.piece) {
             digest.word(
                 (piece.offset as u64) << 16 | (piece.more as u64) << 8 | piece.protocol as u64,
             );

@@ -14,7 +14,7 @@
 //!
 //! The bit that is DF in IPv4 says whether a Fragment header is there: packets are no longer for
 //! it, and whoever asks `dont_fragment()` asks both. Its 32-bit identification is in the cold part,
-//! where that of IPv4 is. Pieces of IPv6 are [`Kind::FragmentRange`], as those of IPv4 are.
+//! where that of IPv4 is. Pieces of IPv6 are [`Kind::Fragment`], as those of IPv4 are.
 
 use crate::arena::{Arena, Cold, FragmentRange};
 use crate::ids::{Addr, Ecn, IpVersion};
@@ -206,7 +206,7 @@ pub fn place_of(packet: &Packet, arena: &Arena) -> FragmentRange {
     let whole = FragmentRange { offset: 0, more: false, protocol: TCP_PROTOCOL, datagram: None };
     let Some(cold) = packet.cold_part(arena) else { return whole };
     match (packet.kind(), cold.piece, cold.body.as_deref()) {
-        (Kind::FragmentRange, Some(piece), _) => piece,
+        (Kind::Fragment, Some(piece), _) => piece,
         (Kind::Opaque, _, Some(bytes)) if packet.version() == IpVersion::V4 => {
             let flags = u16::from_be_bytes([bytes[6], bytes[7]]);
             let offset = (flags & OFFSET_MASK) * PIECE_UNIT_BYTES;
@@ -267,9 +267,7 @@ impl Source {
                 source.options = OptionList::from_bytes(options).expect("40 bytes by the IHL");
                 source.bytes = Some((Arc::clone(bytes), header_len));
             }
-            if let (Kind::FragmentRange, None, Some(bytes)) =
-                (kind, source.place.datagram, &cold.body)
-            {
+            if let (Kind::Fragment, None, Some(bytes)) = (kind, source.place.datagram, &cold.body) {
                 source.bytes = Some((Arc::clone(bytes), 0));
             }
         }

@@ -345,7 +345,7 @@ impl Controller for Bbr {
         self.limits
     }
     fn traits(&self) -> Traits {
-        Traits { stamps: false, ..Traits::default() }
+        Traits { edits_headers: false, ..Traits::default() }
     }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {

@@ -544,7 +544,7 @@ impl Controller for Bbr1 {
         self.limits
     }
     fn traits(&self) -> Traits {
-        Traits { stamps: false, ..Traits::default() }
+        Traits { edits_headers: false, ..Traits::default() }
     }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {

@@ -425,13 +425,13 @@ pub struct Traits {
     pub wants_packets: bool,
     /// [`Ack::rate`] is looked at. True by default.
     pub wants_rate: bool,
-    /// [`Controller::hop_time`] may write something. True by default; false: it is not called.
-    pub stamps: bool,
+    /// [`Controller::edit_header`] may write something. True by default; false: it is not called.
+    pub edits_headers: bool,
     /// True by default. False: [`Controller::on_sent`] leaves the limits as they are, unless the
     /// packet ended an idle time ([`Sent::after_idle`]), and they never have a pacing rate. Then
     /// they are not asked for after each packet.
     pub limits_change_on_send: bool,
-    /// Bytes of TCP options, not padded, that [`Controller::hop_time`] puts on every packet with
+    /// Bytes of TCP options, not padded, that [`Controller::edit_header`] puts on every packet with
     /// payload; 0 by default. The path makes room for them: a full-sized packet carries
     /// [`Init::mss_bytes`] of payload beside them.
     ///
@@ -447,7 +447,7 @@ impl Default for Traits {
         Traits {
             wants_packets: false,
             wants_rate: true,
-            stamps: true,
+            edits_headers: true,
             limits_change_on_send: true,
             option_bytes: 0,
             ecn_policy: None,
@@ -489,7 +489,7 @@ pub trait Controller: Send {
     /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
     /// How losses are to be found; None: as the transport is configured. Asked when the handshake
-    /// is over; where it [stamps](Traits::stamps), again after each ACK with options: what the path
+    /// is over; where it [stamps](Traits::edits_headers), again after each ACK with options: what the path
     /// says of itself may have changed.
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
@@ -510,7 +510,7 @@ pub trait Controller: Send {
     }
     /// What to write on the next packet. Called once for each packet that is sent, just before it
     /// is made.
-    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
+    fn edit_header(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
         HeaderEdits::default()
     }
     /// When `on_timer` is due. May change in every `&mut self` method.

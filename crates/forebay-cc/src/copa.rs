@@ -352,7 +352,7 @@ impl Controller for Copa {
         Limits { pacing_rate, ..window }
     }
     fn traits(&self) -> Traits {
-        Traits { wants_rate: false, stamps: false, ..Traits::default() }
+        Traits { wants_rate: false, edits_headers: false, ..Traits::default() }
     }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, _options: Option<&OptionList>) {

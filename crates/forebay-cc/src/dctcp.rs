@@ -141,7 +141,7 @@ impl Controller for Dctcp {
     fn traits(&self) -> Traits {
         Traits {
             wants_rate: false,
-            stamps: false,
+            edits_headers: false,
             limits_change_on_send: false,
             ecn_policy: Some(EcnPolicy::Rfc8257),
             ..Traits::default()

@@ -249,7 +249,7 @@ pub struct Inrpp {
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
     /// The echo of `nonce`, or an empty notice, ready to be stamped.
-    hop_time: OptionList,
+    option: OptionList,
     tcp: Box<Tcp>,
 }
 
@@ -281,7 +281,7 @@ impl Inrpp {
             before_timeout: None,
             nonce: None,
             held_rto: None,
-            hop_time: if params.notify_on_data { empty_notice() } else { echo_of(None) },
+            option: if params.notify_on_data { empty_notice() } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
         }
     }
@@ -312,7 +312,7 @@ impl Inrpp {
         if nonce != self.nonce {
             self.nonce = nonce;
             if !self.params.notify_on_data {
-                self.hop_time = echo_of(nonce);
+                self.option = echo_of(nonce);
             }
         }
         if nonce.is_some() {
@@ -540,8 +540,8 @@ impl Controller for Inrpp {
     }
 
     #[inline]
-    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
-        HeaderEdits { options: Some(self.hop_time), ..HeaderEdits::default() }
+    fn edit_header(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
+        HeaderEdits { options: Some(self.option), ..HeaderEdits::default() }
     }
 
     fn next_timeout(&self) -> Option<Time> {

@@ -506,7 +506,7 @@ impl Controller for KickAss {
     }
 
     /// Rules 1, 2 and 7.
-    fn hop_time(&mut self, now: Time, next: &NextPacket) -> HeaderEdits {
+    fn edit_header(&mut self, now: Time, next: &NextPacket) -> HeaderEdits {
         self.next_is_clear = false;
         if next.syn {
             if next.version == IpVersion::V6 {

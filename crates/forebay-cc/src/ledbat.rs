@@ -241,7 +241,7 @@ impl Controller for Ledbat {
     fn traits(&self) -> Traits {
         Traits {
             wants_rate: false,
-            stamps: false,
+            edits_headers: false,
             limits_change_on_send: false,
             ..Traits::default()
         }

@@ -170,7 +170,7 @@ impl Controller for NewReno {
     fn traits(&self) -> Traits {
         Traits {
             wants_rate: false,
-            stamps: false,
+            edits_headers: false,
             limits_change_on_send: false,
             ..Traits::default()
         }

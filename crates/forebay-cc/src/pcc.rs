@@ -542,7 +542,7 @@ impl Controller for Pcc {
         Limits { pacing_rate: Some(self.rate), ..Limits::window(Limits::MAX_CWND_BYTES) }
     }
     fn traits(&self) -> Traits {
-        Traits { wants_packets: true, wants_rate: false, stamps: false, ..Traits::default() }
+        Traits { wants_packets: true, wants_rate: false, edits_headers: false, ..Traits::default() }
     }
 
     fn on_established(&mut self, _now: Time, rtt: &RttView, _options: Option<&OptionList>) {

@@ -167,7 +167,7 @@ impl Controller for Rcp {
     }
 
     /// Equations 1 and 5.
-    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
+    fn edit_header(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
         let mut options = OptionList::EMPTY;
         let request = Request { rate: None, rtt: self.srtt };
         request.push(&mut options).expect("12 bytes fit into 40");
@@ -241,7 +241,7 @@ mod tests {
     }
     fn request(rcp: &mut Rcp, syn: bool) -> (Request, usize) {
         let next = NextPacket { syn, ..next_packet() };
-        let options = rcp.hop_time(NOW, &next).options.unwrap();
+        let options = rcp.edit_header(NOW, &next).options.unwrap();
         (Request::find(&options).unwrap(), options.len())
     }
 
@@ -278,7 +278,7 @@ mod tests {
         let longest = |rate, min| {
             let (mut rcp, rtt) = (rcp(), RttView { min, ..ack(0).rtt });
             rcp.on_established(NOW, &rtt, Some(&grant(rate)));
-            rcp.hop_time(NOW, &next).max_wire_len
+            rcp.edit_header(NOW, &next).max_wire_len
         };
         // 1500 bytes in 200 ms are 60 kbit/s.
         assert_eq!(longest(Rate::new(60_000), ms(100)), Some(1500));

@@ -250,7 +250,7 @@ impl Controller for Sprout {
         RecoveryOwner::Controller
     }
 
-    fn hop_time(&mut self, _now: Time, next: &NextPacket) -> HeaderEdits {
+    fn edit_header(&mut self, _now: Time, next: &NextPacket) -> HeaderEdits {
         if next.syn || next.payload_bytes == 0 {
             return HeaderEdits::default();
         }

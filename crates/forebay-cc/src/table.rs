@@ -256,8 +256,8 @@ impl Controller for AnyController {
         each_controller!(self, c => c.recovery_owner())
     }
     #[inline]
-    fn hop_time(&mut self, now: Time, next: &NextPacket) -> HeaderEdits {
-        each_controller!(self, c => c.hop_time(now, next))
+    fn edit_header(&mut self, now: Time, next: &NextPacket) -> HeaderEdits {
+        each_controller!(self, c => c.edit_header(now, next))
     }
     #[inline]
     fn next_timeout(&self) -> Option<Time> {

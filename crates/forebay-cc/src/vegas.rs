@@ -250,7 +250,7 @@ impl Controller for Vegas {
     fn traits(&self) -> Traits {
         Traits {
             wants_rate: false,
-            stamps: false,
+            edits_headers: false,
             limits_change_on_send: false,
             ..Traits::default()
         }

@@ -489,7 +489,7 @@ impl Controller for Verus {
         self.state.limits()
     }
     fn traits(&self) -> Traits {
-        Traits { wants_packets: true, wants_rate: false, stamps: false, ..Traits::default() }
+        Traits { wants_packets: true, wants_rate: false, edits_headers: false, ..Traits::default() }
     }
 
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {

@@ -152,17 +152,13 @@ impl Sender {
         let retransmission = self.rng.chance(0.1);
         let (now, number) = (self.now, self.numbers);
         let next = NextPacket { retransmission, ..next_packet(number) };
-        let hop_time = self.each(|c| c.hop_time(now, &next));
-        let silent = !self.each(|c| c.traits().stamps);
-        assert!(
-            !silent || hop_time == HeaderEdits::default(),
-            "{}: a stamp unannounced",
-            self.name
-        );
-        let written = hop_time.options.map_or(0, |options| options.len());
+        let edits = self.each(|c| c.edit_header(now, &next));
+        let silent = !self.each(|c| c.traits().edits_headers);
+        assert!(!silent || edits == HeaderEdits::default(), "{}: a stamp unannounced", self.name);
+        let written = edits.options.map_or(0, |options| options.len());
         let announced = self.each(|c| c.traits().option_bytes);
         assert_eq!(written, usize::from(announced), "{}: options on data", self.name);
-        self.note(u64::from(hop_time.options.is_some()));
+        self.note(u64::from(edits.options.is_some()));
         let sent = Sent {
             number,
             bytes: MSS,
@@ -509,7 +505,7 @@ impl Probe {
 const TRAITS: Traits = Traits {
     wants_packets: true,
     wants_rate: false,
-    stamps: false,
+    edits_headers: false,
     limits_change_on_send: false,
     option_bytes: 7,
     ecn_policy: Some(EcnPolicy::Rfc8257),
@@ -569,7 +565,7 @@ impl Controller for Probe {
         self.note("recovery_owner");
         RecoveryOwner::Controller
     }
-    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
+    fn edit_header(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
         self.note("stamp");
         HeaderEdits { max_wire_len: Some(7), ..HeaderEdits::default() }
     }
@@ -663,7 +659,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     let next = next_packet(number);
-    assert_eq!(any.hop_time(now, &next).max_wire_len, Some(7));
+    assert_eq!(any.edit_header(now, &next).max_wire_len, Some(7));
     assert_eq!(any.next_timeout(), Some(LATER));
     any.on_timer(now);
     any.couple(&[], 7);

@@ -31,7 +31,7 @@ const OPERATIONS: u64 = 2 * LOSS_INTERVAL;
 enum Part {
     /// What an ACK causes: `on_delivered` where it is asked for, `on_ack`, `limits`.
     OnAck,
-    /// What a packet causes: `hop_time`, `on_sent`, `limits`.
+    /// What a packet causes: `edit_header`, `on_sent`, `limits`.
     OnSend,
 }
 
@@ -105,8 +105,8 @@ impl Flow {
         };
         let (controller, mut tag, mut options) = (&mut self.controller, Tag(0), None);
         counted_if(count, &mut || {
-            if controller.traits().stamps {
-                options = controller.hop_time(now, &next).options;
+            if controller.traits().edits_headers {
+                options = controller.edit_header(now, &next).options;
             }
             tag = controller.on_sent(now, &sent);
             black_box(controller.limits());

@@ -66,7 +66,7 @@ impl EndpointPair {
             src: Addr(0),
             dst: Addr(1),
         };
-        let hop_time = self.controller.hop_time(Time::ZERO, &next).options;
+        let edits = self.controller.edit_header(Time::ZERO, &next).options;
         let datagram = DatagramView {
             payload_bytes,
             wire_len: 0,
@@ -74,13 +74,13 @@ impl EndpointPair {
             dont_fragment: true,
             ip_id: 0,
             ecn: Ecn::NotEct,
-            options: hop_time.as_ref(),
+            options: edits.as_ref(),
             in_order: !syn,
         };
         self.feedback.on_datagram(Time::ZERO, &datagram);
         let mut told = OptionList::EMPTY;
         self.feedback.fill(Time::ZERO, &mut told);
-        [hop_time.map_or(0, |list| list.len()), told.len()]
+        [edits.map_or(0, |list| list.len()), told.len()]
     }
 }
 

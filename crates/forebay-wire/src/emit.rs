@@ -67,7 +67,7 @@ fn emit_with(
     }
     let ends = plan.ends(packet.version(), (packet.src(), packet.dst()))?;
     append_ip_header(packet, cold, &ends, out);
-    match cold.piece.filter(|_| packet.kind() == Kind::FragmentRange) {
+    match cold.piece.filter(|_| packet.kind() == Kind::Fragment) {
         None => append_segment(packet, cold, payload, &ends, out),
         Some(piece) => match arena.datagram_of(&piece) {
             None => out.extend_from_slice(cold.body.as_ref().expect("a piece has bytes")),
@@ -96,7 +96,7 @@ fn append_ip_header(packet: &Packet, cold: &Cold, ends: &Ends, out: &mut Vec<u8>
     assert!(cold.dscp < 1 << 6 && cold.flow_label < 1 << 20, "field wider than on the wire");
     let class = cold.dscp << 2 | packet.ecn() as u8;
     let (protocol, offset, more) = match cold.piece {
-        Some(piece) if packet.kind() == Kind::FragmentRange => {
+        Some(piece) if packet.kind() == Kind::Fragment => {
             (piece.protocol, piece.offset, piece.more)
         }
         _ => (tcp::PROTOCOL, 0, false),

@@ -87,7 +87,7 @@ fn joined_bytes(
 }
 
 fn cold_of<'a>(piece: &Packet, arena: &'a Arena) -> Result<&'a Cold, ParseError> {
-    let cold = piece.cold_part(arena).filter(|_| piece.kind() == Kind::FragmentRange);
+    let cold = piece.cold_part(arena).filter(|_| piece.kind() == Kind::Fragment);
     cold.ok_or(ParseError::Pieces)
 }
 

@@ -13,7 +13,7 @@ use forebay_base::{
 /// The packet in `bytes`, which must hold exactly one, from the IP header on.
 ///
 /// * A whole TCP segment with a right checksum: `Kind::Tcp`.
-/// * A fragment, of IPv6 with no other extension header before it: `Kind::FragmentRange`, known by its own
+/// * A fragment, of IPv6 with no other extension header before it: `Kind::Fragment`, known by its own
 ///   bytes.
 /// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept;
 ///   among them TCP segments with a wrong checksum, which routers carry and hosts drop.

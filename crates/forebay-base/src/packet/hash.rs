@@ -13,7 +13,7 @@ impl Packet {
     /// unrelated hashes.
     pub fn flow_hash(&self, salt: u64, arena: &Arena) -> u64 {
         let ports = match self.kind() {
-            Kind::FragmentRange => None,
+            Kind::Fragment => None,
             Kind::Tcp | Kind::Opaque => self.ports(),
         };
         let ports = ports.map_or(0, |(src, dst)| 1 << 40 | (src as u64) << 24 | (dst as u64) << 8);

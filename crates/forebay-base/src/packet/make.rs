@@ -79,7 +79,7 @@ impl Packet {
         arena: &mut Arena,
     ) -> Packet {
         assert!(cold.piece.is_some(), "a piece needs Cold::piece");
-        let mut packet = Packet::blank(version, Kind::FragmentRange, (src, dst), len);
+        let mut packet = Packet::blank(version, Kind::Fragment, (src, dst), len);
         packet.set_visible_ports(ports);
         packet.cold = arena.insert(cold);
         packet
@@ -90,9 +90,8 @@ impl Packet {
     #[inline]
     pub(crate) fn piece_of_segment(&self, payload_len: u16, leads: bool) -> Packet {
         let (ports, shows_ports) = if leads { (self.sizes.ports(), PORTS) } else { ((0, 0), 0) };
-        let bits = self.small.bits() & ECN_MASK
-            | ((Kind::FragmentRange as u8) << KIND_SHIFT)
-            | shows_ports;
+        let bits =
+            self.small.bits() & ECN_MASK | ((Kind::Fragment as u8) << KIND_SHIFT) | shows_ports;
         let header_len = IPV4_HEADER_BYTES as u8;
         Packet {
             hop_time: Time::ZERO,
@@ -112,7 +111,7 @@ impl Packet {
             Packet::tcp(version, endpoint(src), endpoint(dst), TcpFields::default(), 0);
         let (header_len, whole) = match (version, kind) {
             (IpVersion::V4, _) => (20, 0),
-            (IpVersion::V6, Kind::FragmentRange) => (40 + 8, 0),
+            (IpVersion::V6, Kind::Fragment) => (40 + 8, 0),
             (IpVersion::V6, _) => (40, DONT_FRAGMENT),
         };
         let bits = (packet.small.bits() & V6) | ((kind as u8) << KIND_SHIFT) | whole;

@@ -38,7 +38,7 @@ pub enum Kind {
     /// Something that Forebay does not speak: its bytes are kept verbatim.
     Opaque = 1,
     /// A fragment of a datagram.
-    FragmentRange = 2,
+    Fragment = 2,
 }
 
 /// The protocol number of TCP (RFC 9293).
@@ -126,7 +126,7 @@ impl Packet {
         match (self.small.bits() & KIND_MASK) >> KIND_SHIFT {
             0 => Kind::Tcp,
             1 => Kind::Opaque,
-            _ => Kind::FragmentRange,
+            _ => Kind::Fragment,
         }
     }
     /// The IP version.
@@ -149,7 +149,7 @@ impl Packet {
     pub fn ip_header_len(&self, arena: &Arena) -> u16 {
         let options = self.cold_part(arena).map_or(0, |cold| cold.ip_options.len() as u16);
         match (self.kind(), self.version()) {
-            (Kind::FragmentRange | Kind::Opaque, _) => self.header_len(),
+            (Kind::Fragment | Kind::Opaque, _) => self.header_len(),
             (Kind::Tcp, IpVersion::V4) => IPV4_HEADER_BYTES + options.next_multiple_of(4),
             (Kind::Tcp, IpVersion::V6) if self.dont_fragment() => IPV6_HEADER_BYTES,
             (Kind::Tcp, IpVersion::V6) => IPV6_HEADER_BYTES + FRAGMENT_HEADER_BYTES,
@@ -192,9 +192,7 @@ impl Packet {
         let cold = self.cold_part(arena);
         match self.kind() {
             Kind::Tcp => TCP_PROTOCOL,
-            Kind::FragmentRange => {
-                cold.and_then(|cold| cold.piece).map_or(0, |piece| piece.protocol)
-            }
+            Kind::Fragment => cold.and_then(|cold| cold.piece).map_or(0, |piece| piece.protocol),
             Kind::Opaque => {
                 let at = if self.version() == IpVersion::V6 { 6 } else { 9 };
                 let body = cold.and_then(|cold| cold.body.as_deref());

@@ -30,15 +30,15 @@ pub(super) struct Model {
 struct MinRtt {
     /// None before the first sample.
     rtt: Option<Span>,
-    hop_time: Time,
+    stamp: Time,
 }
 
 impl MinRtt {
-    const NONE: MinRtt = MinRtt { rtt: None, hop_time: Time::ZERO };
+    const NONE: MinRtt = MinRtt { rtt: None, stamp: Time::ZERO };
 
     /// It is older than the window of its filter.
     fn is_older_than(&self, now: Time, window: Span) -> bool {
-        now > self.hop_time + window
+        now > self.stamp + window
     }
     fn is_above(&self, rtt: Span) -> bool {
         self.rtt.is_none_or(|min| rtt < min)
@@ -47,7 +47,7 @@ impl MinRtt {
     fn update(&mut self, now: Time, rtt: Option<Span>, window: Span) -> bool {
         let expired = self.is_older_than(now, window);
         if let Some(rtt) = rtt.filter(|&rtt| expired || self.is_above(rtt)) {
-            *self = MinRtt { rtt: Some(rtt), hop_time: now };
+            *self = MinRtt { rtt: Some(rtt), stamp: now };
         }
         expired
     }
@@ -77,14 +77,14 @@ impl Model {
     }
     /// The handshake's sample.
     pub(super) fn begin_min_rtt(&mut self, now: Time, rtt: Span) {
-        self.min_rtt = MinRtt { rtt: Some(rtt), hop_time: now };
+        self.min_rtt = MinRtt { rtt: Some(rtt), stamp: now };
         self.probe_rtt_min = self.min_rtt;
     }
     /// The next ProbeRTT is an interval away.
     pub(super) fn put_off_probe_rtt(&mut self, now: Time, filters: MinRttFilters) {
         match filters {
-            MinRttFilters::Two => self.probe_rtt_min.hop_time = now,
-            MinRttFilters::One => self.min_rtt.hop_time = now,
+            MinRttFilters::Two => self.probe_rtt_min.stamp = now,
+            MinRttFilters::One => self.min_rtt.stamp = now,
         }
     }
     /// Equation 2: bytes that `bw` bit/s keep in flight. None before the first RTT.

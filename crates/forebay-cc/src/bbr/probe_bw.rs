@@ -36,7 +36,7 @@ pub(super) struct Cycle {
     pub(super) is_probe_sample: bool,
     ack_phase: AckPhase,
     /// When Down began, and for how long no probe follows.
-    hop_time: Time,
+    stamp: Time,
     wait: Span,
     /// Growth of inflight_longterm in Up: bytes acknowledged per segment of growth.
     acked_per_segment: u64,
@@ -54,7 +54,7 @@ impl Cycle {
             rounds_since_probe: 0,
             is_probe_sample: false,
             ack_phase: AckPhase::Other,
-            hop_time: Time::ZERO,
+            stamp: Time::ZERO,
             wait: Span::ZERO,
             acked_per_segment: UNBOUNDED,
             acked: 0,
@@ -80,7 +80,7 @@ impl Machine {
         self.cycle.acked_per_segment = UNBOUNDED;
         self.cycle.rounds_since_probe = self.rng.below(2);
         self.cycle.wait = MIN_WAIT + Span::from_secs_f64(self.rng.unit());
-        self.cycle.hop_time = now;
+        self.cycle.stamp = now;
         self.stop_probe();
         self.enter(State::Down, self.params.down_pacing_gain);
     }
@@ -138,7 +138,7 @@ impl Machine {
     /// Equation 7: after T_bbr, or as many rounds as Reno needs to grow by what is in flight.
     fn is_time_to_probe(&self, now: Time) -> bool {
         let rounds = (self.target_inflight() / self.mss).min(MAX_ROUNDS);
-        now > self.cycle.hop_time + self.cycle.wait || self.cycle.rounds_since_probe >= rounds
+        now > self.cycle.stamp + self.cycle.wait || self.cycle.rounds_since_probe >= rounds
     }
     /// Equation 7.
     fn is_time_to_cruise(&self) -> bool {

@@ -41,7 +41,7 @@ fn expire(inrpp: &mut Inrpp, first: bool) {
 }
 fn echo(inrpp: &mut Inrpp) -> Option<u32> {
     let next = next_packet();
-    let options = inrpp.hop_time(NOW, &next).options.unwrap();
+    let options = inrpp.edit_header(NOW, &next).options.unwrap();
     assert_eq!(options.len(), usize::from(inrpp.traits().option_bytes));
     Echo::find(&options).unwrap().0.map(Nonce::get)
 }
@@ -456,12 +456,12 @@ fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
     let mut inrpp = Inrpp::new(&params, init(10));
     let mut receiver = InrppReceiver::new(&Params::default());
     let next = NextPacket { syn: true, ..next_packet() };
-    let hop_time = inrpp.hop_time(NOW, &next).options.unwrap();
-    assert_eq!(Notice::find(&hop_time), Some(Notice::default()));
-    assert_eq!(hop_time.len(), usize::from(inrpp.traits().option_bytes));
+    let edits = inrpp.edit_header(NOW, &next).options.unwrap();
+    assert_eq!(Notice::find(&edits), Some(Notice::default()));
+    assert_eq!(edits.len(), usize::from(inrpp.traits().option_bytes));
     // The routers that the data pass write, the receiver returns the last word on all its ACKs.
     let mut returned = |on_data: Option<BackPressure>| {
-        let mut data = hop_time;
+        let mut data = edits;
         let written = on_data.is_some_and(|signal| Notice(signal).overwrite(&mut data));
         receiver.on_datagram(NOW, &datagram(Some(&data).filter(|_| written)));
         let mut ack = OptionList::EMPTY;
@@ -481,8 +481,8 @@ fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
         let options = returned(on_data);
         inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(MSS) });
         assert_eq!(phase(&inrpp), phase_then, "{on_data:?}");
-        let hop_time = inrpp.hop_time(NOW, &next).options.unwrap();
-        assert_eq!(Notice::find(&hop_time), Some(Notice::default()), "always empty");
+        let edits = inrpp.edit_header(NOW, &next).options.unwrap();
+        assert_eq!(Notice::find(&edits), Some(Notice::default()), "always empty");
     }
     // What a router writes on ACKs is about data of another way.
     hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 9));

@@ -57,12 +57,12 @@ impl Flow {
         self.send_next(next)
     }
     fn send_next(&mut self, next: NextPacket) -> HeaderEdits {
-        let hop_time = self.kickass.hop_time(self.now, &next);
+        let edits = self.kickass.edit_header(self.now, &next);
         let idle = self.tags.is_empty();
         let sent = Sent { number: self.number, ..sent(idle) };
         self.tags.push(self.kickass.on_sent(self.now, &sent));
         self.number += 1;
-        hop_time
+        edits
     }
     /// All that left is acknowledged, with this report.
     fn acked(&mut self, report: Option<Report>) {
@@ -116,18 +116,18 @@ const LOSS: Mode = Mode::Tcp(Reason::Loss);
 fn syns_offer_for_a_while_and_a_syn_ack_leaves_that_to_the_receiver() {
     let mut flow = Flow::fresh(Params::default(), 10);
     let syn = NextPacket { syn: true, payload_bytes: 0, ..next_packet() };
-    let first = flow.kickass.hop_time(NOW, &syn).options.unwrap();
+    let first = flow.kickass.edit_header(NOW, &syn).options.unwrap();
     let offered = Offer { dither: false, explicit_tcp: true, thinning: true };
     assert_eq!(Offer::find(&first), Some(offered));
     let again = NextPacket { retransmission: true, ..syn };
-    let repeats = [(); 4].map(|()| flow.kickass.hop_time(NOW, &again).options);
+    let repeats = [(); 4].map(|()| flow.kickass.edit_header(NOW, &again).options);
     assert_eq!(repeats, [Some(first), Some(first), None, None]);
     let reply = NextPacket { reply: true, ..syn };
-    assert_eq!(flow.kickass.hop_time(NOW, &reply), HeaderEdits::default());
+    assert_eq!(flow.kickass.edit_header(NOW, &reply), HeaderEdits::default());
     let mut paper = Flow::fresh(Params::paper(), 10);
-    let options = paper.kickass.hop_time(NOW, &syn).options.unwrap();
+    let options = paper.kickass.edit_header(NOW, &syn).options.unwrap();
     assert_eq!(Offer::find(&options), Some(Offer::default()));
-    assert_eq!(paper.kickass.hop_time(NOW, &again), HeaderEdits::default());
+    assert_eq!(paper.kickass.edit_header(NOW, &again), HeaderEdits::default());
 }
 
 /// Whatever reports say, and whatever happens: nothing is written, and the window is NewReno's.
@@ -395,9 +395,9 @@ fn cubic_takes_over_where_it_is_asked_for() {
 #[test]
 fn indicators_begin_with_the_first_code_and_come_each_100_ms_or_8_packets() {
     let mut flow = Flow::paper();
-    let said = |hop_time: HeaderEdits| {
-        let bytes = hop_time.max_wire_len?;
-        assert_eq!(hop_time.dont_fragment, Some(true));
+    let said = |edits: HeaderEdits| {
+        let bytes = edits.max_wire_len?;
+        assert_eq!(edits.dont_fragment, Some(true));
         Indicator::of_wire_len(bytes)
     };
     for _ in 0..20 {
@@ -509,9 +509,9 @@ fn drawn_indicators_have_the_rtt_as_their_mean_and_carry_a_tag() {
     assert!((mean - 100.0).abs() < 1.0, "{mean} ms");
     let mut tagged = Flow::new(Params { dither_indicators: Some(false), ..Params::default() });
     tagged.told(fifteen());
-    let hop_time = tagged.send();
+    let edits = tagged.send();
     let tag = Indicator::of_wire_len(606).unwrap().tag(1, 2);
-    assert_eq!((hop_time.max_wire_len, hop_time.ip_id), (Some(606), Some(tag.into())));
+    assert_eq!((edits.max_wire_len, edits.ip_id), (Some(606), Some(tag.into())));
 }
 
 /// With IPv6 a Fragment header stands for what DF says in IPv4. A retransmission keeps its length,
@@ -521,11 +521,11 @@ fn ipv6_has_its_own_tag_and_length_and_nothing_is_cut_that_is_sent_again() {
     let (v6, mut flow) = (IpVersion::V6, Flow::fresh(Params::default(), 10));
     let next = NextPacket { version: v6, ..next_packet() };
     assert_eq!(flow.kickass.packet_bytes(), MSS + 40);
-    flow.kickass.hop_time(NOW, &NextPacket { syn: true, payload_bytes: 0, ..next });
+    flow.kickass.edit_header(NOW, &NextPacket { syn: true, payload_bytes: 0, ..next });
     assert_eq!(flow.kickass.packet_bytes(), MSS + 60);
     flow.kickass.on_established(NOW, &ack(0).rtt, Some(&offer(true)));
-    let hop_time = flow.send_next(next);
-    assert!(hop_time.has_fragment_header(v6) && !hop_time.has_fragment_header(IpVersion::V4));
+    let edits = flow.send_next(next);
+    assert!(edits.has_fragment_header(v6) && !edits.has_fragment_header(IpVersion::V4));
     let again = flow.send_next(NextPacket { retransmission: true, ..next });
     assert_eq!(again, HeaderEdits::default());
     assert!(!again.has_fragment_header(v6));
@@ -540,7 +540,7 @@ fn ipv6_has_its_own_tag_and_length_and_nothing_is_cut_that_is_sent_again() {
 #[test]
 fn thinning_spreads_what_may_be_cut_over_the_round_trip() {
     let mut flow = Flow::new(Params::default());
-    let clear = |hop_time: HeaderEdits| hop_time.dont_fragment == Some(false);
+    let clear = |edits: HeaderEdits| edits.dont_fragment == Some(false);
     assert!((0..10).all(|_| clear(flow.send())), "all of the first flight");
     flow.acked(Some(says(fifteen())));
     flow.acked(Some(says(fifteen())));

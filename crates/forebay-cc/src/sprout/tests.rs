@@ -347,11 +347,11 @@ fn a_full_forecast_opens_the_window_of_the_fact_sheet() {
     hear(&mut sender, NOW, full, 0);
     assert_eq!(credits(&sender), 127);
     let next = |mss: u32| NextPacket { payload_bytes: mss, ..next_packet() };
-    assert_eq!(sender.hop_time(NOW, &next(536)).max_wire_len, None, "not the last");
+    assert_eq!(sender.edit_header(NOW, &next(536)).max_wire_len, None, "not the last");
     (0..126).for_each(|_| {
         sender.on_sent(NOW, &Sent { bytes: 536, ..sent(false) });
     });
-    assert_eq!(sender.hop_time(NOW, &next(536)).max_wire_len, Some(420));
+    assert_eq!(sender.edit_header(NOW, &next(536)).max_wire_len, Some(420));
 }
 
 /// Retransmissions may be as short as the packets of rule 5: 44 bytes, 100 on the wire.
@@ -388,8 +388,8 @@ fn where_nothing_may_leave_a_small_packet_does_every_50_ms() {
     let next = NextPacket { payload_bytes: 1444, ..next_packet() };
     hear(&mut sender, NOW, Forecast { number: 1, packets: [1; TICKS] }, 4 * 1444);
     let wait = |sender: &mut Sprout, next: &NextPacket| {
-        let hop_time = sender.hop_time(NOW, next);
-        (Wait::find(&hop_time.options.unwrap()).unwrap(), hop_time.max_wire_len)
+        let edits = sender.edit_header(NOW, next);
+        (Wait::find(&edits.options.unwrap()).unwrap(), edits.max_wire_len)
     };
     assert_eq!(wait(&mut sender, &next), (Wait(ms(50)), None), "the last for now");
     sender.on_sent(NOW, &Sent { bytes: 1444, ..sent(false) });
@@ -415,7 +415,7 @@ fn the_last_packet_of_a_flight_says_so_and_the_last_of_the_data_too() {
     let mut sender = sender(&Params::default());
     let says = |sender: &mut Sprout, payload_bytes, retransmission| {
         let next = NextPacket { payload_bytes, retransmission, ..next_packet() };
-        sender.hop_time(NOW, &next).options.as_ref().and_then(Wait::find)
+        sender.edit_header(NOW, &next).options.as_ref().and_then(Wait::find)
     };
     assert_eq!(says(&mut sender, 1444, false), Some(Wait(ms(50))), "without a forecast");
     hear(&mut sender, NOW, RISING, 0);

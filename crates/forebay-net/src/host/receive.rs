@@ -46,7 +46,7 @@ impl Host {
         match packet.kind() {
             Kind::Tcp => cx.drops.record(packet, DropReason::NoSocket, cx.arena),
             Kind::Opaque => end_foreign(packet, 1, cx),
-            Kind::FragmentRange => {
+            Kind::Fragment => {
                 let (datagram, pieces) = self.receive_piece(packet, cx)?;
                 return self.receive_datagram(datagram, pieces, cx);
             }

@@ -128,7 +128,7 @@ impl Middlebox {
                 Passed::One(packet)
             }
             Kind::Opaque => Passed::One(packet),
-            Kind::FragmentRange => self.on_piece(now, packet, arena, drops),
+            Kind::Fragment => self.on_piece(now, packet, arena, drops),
         }
     }
 

@@ -175,7 +175,7 @@ impl Way {
     }
 
     fn take(&mut self, to: usize, packet: Packet) {
-        let (whole, pieces) = if packet.kind() == Kind::FragmentRange {
+        let (whole, pieces) = if packet.kind() == Kind::Fragment {
             let cold = packet.cold_part(&self.arena).expect("a piece has one");
             let offset = cold.piece.expect("a piece says which").offset;
             self.came.push((1 - to, cold.ip_id as u16, offset));
@@ -369,7 +369,7 @@ fn noise_is_cut_and_put_together_without_a_panic() {
             emit(&packet, &arena, &plan, &mut bytes).expect("in the plan");
             arena.free(packet);
             let packet = parse(&bytes, &plan, &mut arena).expect("what was emitted");
-            if packet.kind() != Kind::FragmentRange {
+            if packet.kind() != Kind::Fragment {
                 arena.free(packet);
                 continue;
             }

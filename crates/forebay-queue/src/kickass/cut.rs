@@ -63,7 +63,7 @@ pub(super) fn cuttable(
     }
     let leads = match packet.kind() {
         Kind::Tcp => false,
-        Kind::FragmentRange | Kind::Opaque => {
+        Kind::Fragment | Kind::Opaque => {
             let place = place_of(packet, arena);
             if place.offset > 0 {
                 return None;
@@ -92,7 +92,7 @@ fn cuttable_v6(
     let leads = match packet.kind() {
         Kind::Tcp => false,
         Kind::Opaque => return None,
-        Kind::FragmentRange => {
+        Kind::Fragment => {
             let place = place_of(packet, arena);
             if place.offset > 0 {
                 return None;

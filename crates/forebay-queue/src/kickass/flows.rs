@@ -8,7 +8,7 @@ pub(super) fn key(packet: &Packet, arena: &Arena) -> Option<u64> {
     let ports = packet.ports();
     match packet.kind() {
         Kind::Tcp if packet.payload_len() == 0 => return None,
-        Kind::FragmentRange if ports.is_none() => return None,
+        Kind::Fragment if ports.is_none() => return None,
         _ => {}
     }
     let addresses = (packet.src().0 as u64) << 32 | packet.dst().0 as u64;

@@ -32,7 +32,7 @@ pub enum RttAverage {
 /// one.
 pub(super) fn indicator(packet: &Packet, tagged: bool, arena: &Arena) -> Option<Indicator> {
     let indicator = Indicator::of_wire_len(packet.wire_len())?;
-    if packet.kind() == Kind::FragmentRange {
+    if packet.kind() == Kind::Fragment {
         return None;
     }
     let tag = indicator.tag(packet.src().0, packet.dst().0);

@@ -196,7 +196,7 @@ fn ends_of(packet: &Packet, arena: &Arena) -> Option<Ends> {
 fn describe_other(line: &mut String, packet: &Packet, arena: &Arena) -> std::fmt::Result {
     let piece = packet.cold_part(arena).and_then(|cold| cold.piece);
     match (packet.kind(), piece) {
-        (Kind::FragmentRange, Some(piece)) => {
+        (Kind::Fragment, Some(piece)) => {
             let end = u32::from(piece.offset) + u32::from(packet.payload_len());
             let more = if piece.more { " MF" } else { "" };
             write!(line, " piece {}:{end}{more}", piece.offset)

@@ -119,7 +119,7 @@ impl Controller for Aimd {
     fn traits(&self) -> Traits {
         Traits {
             wants_rate: false,            // no delivery rate samples
-            stamps: false,                // no options on packets
+            edits_headers: false,         // no options on packets
             limits_change_on_send: false, // on_sent changes nothing
             ..Traits::default()
         }

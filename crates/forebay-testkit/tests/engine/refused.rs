@@ -24,7 +24,7 @@ impl Controller for Small {
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
     }
-    fn hop_time(&mut self, _: Time, _: &NextPacket) -> HeaderEdits {
+    fn edit_header(&mut self, _: Time, _: &NextPacket) -> HeaderEdits {
         HeaderEdits { max_wire_len: Some(152), ..HeaderEdits::default() }
     }
 }

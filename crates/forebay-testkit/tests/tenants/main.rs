@@ -8,7 +8,7 @@ mod cache;
 mod clock;
 mod cut;
 mod foreign;
-mod hop_time;
+mod header_edits;
 #[allow(dead_code, reason = "the tests of wire use the rest")]
 #[path = "../../../forebay-wire/tests/wire/make.rs"]
 mod make;

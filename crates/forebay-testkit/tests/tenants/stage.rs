@@ -112,7 +112,7 @@ pub struct Window {
     pub bytes: u64,
     pub policy: Option<LossPolicy>,
     /// What to write on the packet of this transmission number.
-    pub hop_time: Option<(u64, HeaderEdits)>,
+    pub edits: Option<(u64, HeaderEdits)>,
 }
 
 impl Controller for Window {
@@ -128,8 +128,8 @@ impl Controller for Window {
     fn recovery_owner(&self) -> RecoveryOwner {
         RecoveryOwner::Controller
     }
-    fn hop_time(&mut self, _: Time, next: &NextPacket) -> HeaderEdits {
-        let hop_time = self.hop_time.filter(|(number, _)| *number == next.number);
-        hop_time.map_or(HeaderEdits::default(), |(_, hop_time)| hop_time)
+    fn edit_header(&mut self, _: Time, next: &NextPacket) -> HeaderEdits {
+        let edits = self.edits.filter(|(number, _)| *number == next.number);
+        edits.map_or(HeaderEdits::default(), |(_, edits)| edits)
     }
 }

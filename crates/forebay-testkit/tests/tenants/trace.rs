@@ -49,7 +49,7 @@ fn scene() -> Scene<Seen> {
     // Everything at once, and nothing twice.
     let policy = Some(LossPolicy::TimeoutOnly);
     let make =
-        move |_| AnyController::Custom(Box::new(Window { bytes: 1 << 23, policy, hop_time: None }));
+        move |_| AnyController::Custom(Box::new(Window { bytes: 1 << 23, policy, edits: None }));
     let transport = world.transport("window", PRESETS[0].config, make);
     world.flow((a, b), Time::ZERO, Some(PACKETS * 1448), transport);
     let log = seen.clone();

@@ -62,7 +62,7 @@ impl FastPathState {
     pub(super) fn new(setup: &PathSetup, version: IpVersion, config: &TcpConfig) -> FastPathState {
         let traits = setup.controller.traits();
         let header_only = matches!(setup.feedback, AnyFeedback::None)
-            && !traits.stamps
+            && !traits.edits_headers
             && !traits.limits_change_on_send
             && config.pacing == Pacing::Off
             && (config.dont_fragment || version == IpVersion::V6);
@@ -336,13 +336,13 @@ impl Path {
     fn stamp_fast(&mut self, cx: &Cx<'_>, start: u64) -> (u16, Option<OptionList>, StampedIp) {
         let Path { sender, handshake, .. } = self;
         let (mss, mut options) = (sender.mss(), None);
-        if !sender.stamps() {
+        if !sender.edits_headers() {
             return (mss as u16, None, StampedIp::default());
         }
-        let hop_time = sender.hop_time(cx.now, mss, false, false, handshake);
+        let edits = sender.edit_header(cx.now, mss, false, false, handshake);
         let stamps = handshake.stamps(cx.config);
-        let len = sender.fit(handshake.version(), stamps, &mut options, &hop_time, start, mss);
-        (len as u16, options, hop_time.ip())
+        let len = sender.fit(handshake.version(), stamps, &mut options, &edits, start, mss);
+        (len as u16, options, edits.ip())
     }
 
     /// True if the fast path is open and this is a segment that it expects next, as far as flags
@@ -395,7 +395,7 @@ impl Path {
         let sample = recovery.on_run(now, sender, &newest);
         let rtt = recovery.rtt();
         sender.notify_controller(now, &summary, Some(sample), rtt, false, options);
-        if sender.stamps() && options.is_some() {
+        if sender.edits_headers() && options.is_some() {
             recovery.adopt_policy(sender, config);
             fast.ack_cannot_lose = fast.finds_no_loss(sender, recovery);
         }

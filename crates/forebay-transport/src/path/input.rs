@@ -317,7 +317,7 @@ impl Path {
         }
         let (rtt, in_recovery) = (recovery.rtt(), recovery.is_in_recovery());
         sender.notify_controller(cx.now, summary, sample, rtt, in_recovery, options);
-        if sender.stamps() && options.is_some() {
+        if sender.edits_headers() && options.is_some() {
             recovery.adopt_policy(sender, cx.config);
         }
         if ends {

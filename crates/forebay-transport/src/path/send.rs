@@ -172,16 +172,16 @@ impl Path {
     ) -> Packet {
         self.sender.end_buffer_limit(cx.now, cx.counters);
         let (start, wanted, again, syn) = self.sender.describe(choice);
-        let hop_time = self.sender.hop_time(cx.now, wanted, syn, again, &self.handshake);
+        let edits = self.sender.edit_header(cx.now, wanted, syn, again, &self.handshake);
         let mut options = syn.then(|| self.syn_options(cx.config));
         let (version, stamps) = (self.handshake.version(), self.handshake.stamps(cx.config));
-        let len = self.sender.fit(version, stamps, &mut options, &hop_time, start, wanted);
+        let len = self.sender.fit(version, stamps, &mut options, &edits, start, wanted);
         let index = self.sender.record(cx.now, choice, len);
         if matches!(choice, Choice::Syn) {
             self.handshake.on_syn_sent();
         }
         let segment = *self.sender.board().get(index);
-        let ip = hop_time.ip();
+        let ip = edits.ip();
         let packet = self.build(cx, arena, &segment, &mut options, ip);
         self.after_send(cx, &segment, index, again);
         packet

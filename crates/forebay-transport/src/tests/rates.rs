@@ -66,7 +66,7 @@ impl Controller for SampleDriven {
     fn on_congestion(&mut self, _: Time, _: &Congestion) {}
     fn on_rto(&mut self, _: Time, _: &Timeout) {}
     fn traits(&self) -> Traits {
-        Traits { stamps: false, ..Traits::default() }
+        Traits { edits_headers: false, ..Traits::default() }
     }
 }
 

@@ -67,7 +67,7 @@ fn split_emit_parse_and_join_give_the_datagram_back() {
                 Err(uncut) => pieces.push(uncut.packet),
             }
         }
-        if pieces[0].kind() == Kind::FragmentRange {
+        if pieces[0].kind() == Kind::Fragment {
             let mut pieces = through_bytes(pieces, &mut arena);
             let again = join(&mut pieces, &plan, &mut arena).unwrap();
             assert_same(&original, &again, &arena);

@@ -154,7 +154,7 @@ pub fn random_typed_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
                 }
             }
         }
-        if packet.kind() == Kind::FragmentRange {
+        if packet.kind() == Kind::Fragment {
             return packet;
         }
         arena.free(packet);

@@ -37,9 +37,9 @@ pub(super) struct Sender {
     next_number: u64,
     rate: RateSampler,
     controller: AnyController,
-    /// [`Traits::wants_packets`] and [`Traits::stamps`] of the controller.
+    /// [`Traits::wants_packets`] and [`Traits::edits_headers`] of the controller.
     wants_packets: bool,
-    stamps: bool,
+    edits_headers: bool,
     pacer: Pacer,
     /// When the pacer releases the packet that waits for it; [`Time::MAX`]: none waits.
     pace_at: Time,
@@ -85,13 +85,13 @@ impl Sender {
         fin_allowed: bool,
         shared: bool,
     ) -> Sender {
-        let Traits { wants_packets, stamps, wants_rate, .. } = controller.traits();
+        let Traits { wants_packets, edits_headers, wants_rate, .. } = controller.traits();
         Sender {
             board: Scoreboard::default(),
             next_number: 0,
             rate: RateSampler::new(wants_rate),
             wants_packets,
-            stamps,
+            edits_headers,
             controller,
             pacer: Pacer::default(),
             pace_at: Time::MAX,
@@ -219,8 +219,8 @@ impl Sender {
     }
     /// The controller writes on packets.
     #[inline]
-    pub(super) fn stamps(&self) -> bool {
-        self.stamps
+    pub(super) fn edits_headers(&self) -> bool {
+        self.edits_headers
     }
 
     // What the controller is told.
@@ -286,7 +286,7 @@ impl Sender {
     // Transmissions.
 
     /// What the controller writes on the next packet, of at most `payload` bytes.
-    pub(super) fn hop_time(
+    pub(super) fn edit_header(
         &mut self,
         now: Time,
         payload: u64,
@@ -294,7 +294,7 @@ impl Sender {
         retransmission: bool,
         handshake: &Handshake,
     ) -> HeaderEdits {
-        if !self.stamps {
+        if !self.edits_headers {
             return HeaderEdits::default();
         }
         let (src, dst) = handshake.addresses();
@@ -303,7 +303,7 @@ impl Sender {
         let version = handshake.version();
         let next =
             NextPacket { number, syn, reply, retransmission, payload_bytes, version, src, dst };
-        self.controller.hop_time(now, &next)
+        self.controller.edit_header(now, &next)
     }
 
     /// Put the options together and cut the payload to what fits beside them. Returns its length.
@@ -312,7 +312,7 @@ impl Sender {
         version: IpVersion,
         timestamps: bool,
         options: &mut Option<OptionList>,
-        hop_time: &HeaderEdits,
+        edits: &HeaderEdits,
         start: u64,
         wanted: u64,
     ) -> u64 {
@@ -324,7 +324,7 @@ impl Sender {
             run = mappings.locate(start).map_or(0, |(_, run)| run); // 0: a FIN alone
         }
         let reserved = if timestamps { TIMESTAMP_BYTES } else { 0 } + signal_bytes;
-        if let Some(more) = &hop_time.options {
+        if let Some(more) = &edits.options {
             let before = options.as_ref().map_or(0, OptionList::len);
             match options {
                 _ if before + more.len() + reserved > MAX_OPTION_BYTES => {}
@@ -338,13 +338,13 @@ impl Sender {
         let mut most =
             (self.segment_limit as u64).saturating_sub(option_bytes).min(u16::MAX as u64);
         let mut header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
-        if hop_time.has_fragment_header(version) {
+        if edits.has_fragment_header(version) {
             // RFC 9293 section 3.7.1: what IP needs beside its header, the payload lacks.
             header += FRAGMENT_HEADER_BYTES as u64;
             let least_room = most.saturating_sub(FRAGMENT_HEADER_BYTES as u64);
             most = least_room.min((self.mss as u64).saturating_sub(FRAGMENT_HEADER_BYTES as u64));
         }
-        if let Some(cap) = hop_time.max_wire_len {
+        if let Some(cap) = edits.max_wire_len {
             most = most.min((cap as u64).saturating_sub(header));
         }
         self.payload_limit = (most.max(1) as u16).min(self.mss);

@@ -249,7 +249,7 @@ impl Controller for Window {
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.ack_policy
     }
-    fn hop_time(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
+    fn edit_header(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
         let options = (!self.stamped.is_empty()).then_some(self.stamped);
         HeaderEdits { options, max_wire_len: self.max_wire_len, ..HeaderEdits::default() }
     }

@@ -20,7 +20,7 @@ fn scene() -> (Scene<Notes<(u16, bool)>>, Line) {
     let middle = link(Rate::mbps(8), Span::from_millis(8), u64::MAX);
     let lossy = LinkSpec { loss: 0.03, ..middle.clone() };
     let line = line(&mut world, &access, lossy, middle);
-    let hop_time = HeaderEdits {
+    let edits = HeaderEdits {
         max_wire_len: Some(600),
         dont_fragment: Some(true),
         ..HeaderEdits::default()
@@ -29,7 +29,7 @@ fn scene() -> (Scene<Notes<(u16, bool)>>, Line) {
         AnyController::Custom(Box::new(Window {
             bytes: 20 * 1448,
             policy: Some(LossPolicy::PerPacketTimer { num: 2, den: 1 }),
-            hop_time: Some((NUMBER as u64, hop_time)),
+            edits: Some((NUMBER as u64, edits)),
         }))
     };
     let config = TcpConfig { dont_fragment: false, ..PRESETS[0].config };
