@@ -142,7 +142,7 @@ pub struct Bench {
     /// A FIN of the connection was seen at this offset.
     pub fin_at: Option<i64>,
     /// Timestamps were agreed on: every packet of the peer carries them.
-    pub edits_headers: bool,
+    pub stamps: bool,
     /// What routers wrote on the packets of the peer.
     pub signal: Option<BackPressure>,
 }
@@ -172,7 +172,7 @@ impl Bench {
             last_ack: -1,
             rtt: Span::ZERO,
             fin_at: None,
-            edits_headers: false,
+            stamps: false,
             signal: None,
         }
     }
