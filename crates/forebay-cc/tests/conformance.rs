@@ -566,7 +566,7 @@ impl Controller for Probe {
         RecoveryOwner::Controller
     }
     fn edit_header(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
-        self.note("stamp");
+        self.note("edit_header");
         HeaderEdits { max_wire_len: Some(7), ..HeaderEdits::default() }
     }
     fn next_timeout(&self) -> Option<Time> {

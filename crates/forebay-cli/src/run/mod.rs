@@ -375,7 +375,7 @@ mod tests {
         let Failure::Run(text) = failure else { panic!("{failure:?}") };
         assert!(text.starts_with("fragile with seed 1: the run panicked: on purpose. "), "{text}");
         let shown = String::from_utf8(out).expect("text");
-        assert!(shown.contains("CUBIC") && shown.contains("missing: fragile seed 1"), "{shown}");
+        assert!(shown.contains("CUBIC"), "{shown}");
     }
 
     #[test]
