@@ -38,7 +38,7 @@
 //! Differs from the draft in: an ECN echo, for which the draft has no rule. It counts as a round
 //! with more than 2 % lost, once a window (RFC 3168 section 6.1.2 asks for the response to a loss):
 //! it ends Startup and Up, sets inflight_longterm to what was in flight, and elsewhere lowers the
-//! short-term model. An ACK whose rate sample is too short to mean anything tells nothing of
+//! short-term model. An ACK whose rate sample is too short to mean anything says nothing about
 //! rounds, as in Linux. What losses change is saved before the first of a recovery, and not again
 //! with the first of each round: undo would give back what they left. SACK is taken for granted
 //! (without it the draft takes every loss for too much). In Drain inflight_longterm does not bound
@@ -358,7 +358,7 @@ impl Controller for Bbr {
         self.publish();
     }
 
-    /// The tag tells what `on_loss` wants to know of a packet.
+    /// The tag records what `on_loss` wants to know of a packet.
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
         let m = &mut self.machine;
         m.inflight = sent.in_flight_bytes;

@@ -118,7 +118,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Repair as the transport tells of it.
+/// Loss repair as the transport reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     None,

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const MAX_SEEDS: u64 = 10_000;
 /// Most threads in one run.
 const MAX_THREADS: usize = 256;
-/// Most runs that may go side by side.
+/// Most runs that may go in parallel.
 const MAX_JOBS: usize = 1024;
 
 /// Simulates networks, and compares congestion control on them.
@@ -372,7 +372,7 @@ pub struct ConvertArgs {
     pub from: PathBuf,
     /// The other of the two
     pub to: PathBuf,
-    /// Rates of a trace are means over so many ms
+    /// Rates of a trace are means over this many ms
     #[arg(long, value_name = "N", default_value = "100", value_parser = bin_ms())]
     pub bin_ms: u64,
     /// The last rate holds until then; default: as long as the one before it

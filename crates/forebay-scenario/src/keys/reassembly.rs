@@ -1,4 +1,4 @@
-//! `[reassembly]`, and `reassembly` of a host: how pieces of datagrams are put together again.
+//! `[reassembly]`, and `reassembly` of a host: how datagrams are reassembled.
 
 use crate::format::fault::Fault;
 use crate::format::fields::{

@@ -71,7 +71,7 @@ fn connections_between_two_hosts_share_one_row_of_identifications() {
             assert_eq!(different.len(), ids.len(), "{pair:?}, {flows} flows");
         }
         let count = |reason| sim.drops().count(reason);
-        let missing = count(DropReason::TailMissing) + count(DropReason::LeadingMissing);
+        let missing = count(DropReason::FragmentMissing) + count(DropReason::FirstFragmentMissing);
         let full = count(DropReason::Full);
         assert!(full > 50 && missing <= full && missing > full / 4, "{missing} of {full}");
         assert_eq!(sim.drops().total(), full + missing, "{flows} flows");
@@ -164,7 +164,7 @@ fn a_receiver_half_is_shown_heads_and_identifications() {
 
 /// 1000 bytes of UDP by their bytes, with a router alert and a record route of which the former
 /// goes with all pieces (RFC 791 section 3.1), over links of 500 and 300 bytes. By hand: 32 and 968
-/// bytes; behind the first link 464 (32 + 464 = 496), 472 (24 + 472 = 496) and 32; behind the
+/// bytes; after the first link 464 (32 + 464 = 496), 472 (24 + 472 = 496) and 32; after the
 /// second 264 + 200, 272 + 200, and 32. The host has them as one.
 #[test]
 fn a_foreign_datagram_is_cut_on_each_link_that_is_too_narrow() {

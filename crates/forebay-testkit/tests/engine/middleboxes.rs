@@ -155,7 +155,7 @@ fn a_box_that_puts_datagrams_together_sends_them_on_whole() {
     assert!(seen.iter().all(|s| s.piece.is_none()));
     let full = seen.iter().filter(|s| s.len == 1500).count() as u64;
     // Each came in two.
-    assert_eq!(sim.link(line.last).middlebox().pieces_joined, full);
+    assert_eq!(sim.link(line.last).middlebox().fragments_merged, full);
     assert!(full >= BYTES / 1448, "{full}");
     assert!(completed(&sim).is_some());
     checked(&line.world);
@@ -190,7 +190,7 @@ fn a_box_does_not_join_what_the_link_cannot_carry() {
     let mut line = line(fragments(Fragments::Whole), cut());
     line.world.spec.links[4].mtu_bytes = 1400;
     let (sim, seen) = seen_on(&line.world, line.last);
-    assert_eq!(sim.link(line.last).middlebox().pieces_joined, 0);
+    assert_eq!(sim.link(line.last).middlebox().fragments_merged, 0);
     assert!(seen.iter().any(|s| s.len == 796));
     assert!(completed(&sim).is_some());
 }
@@ -207,7 +207,7 @@ fn attacked(knows: Knowledge, lead_bytes: u16) -> Line {
     line
 }
 
-/// The addresses, ports and sequence numbers of what was forged, beside those of the flow: RFC 791
+/// The addresses, ports and sequence numbers of what was forged, next to those of the flow: RFC 791
 /// and RFC 9293 say where they stand.
 #[test]
 fn who_forges_knows_what_it_is_said_to_know() {

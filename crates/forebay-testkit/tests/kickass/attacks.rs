@@ -31,7 +31,7 @@ fn dropped(result: &RunResult, reason: &str) -> u64 {
 const FULL_MBPS: f64 = 10.0 * 1460.0 / 1520.0;
 
 /// Where one router falls back and another signals, senders obey the other, and lose packets. The
-/// lowest code from the first tells them to be TCP. Who does not know that takes it for its rate:
+/// lowest code from the first identifies them as TCP. Who does not know that takes it for its rate:
 /// 120.036 kbit/s of packets, 1460 of 1500 bytes of which are payload.
 #[test]
 fn a_router_that_falls_back_is_heard_behind_one_that_signals_only_if_it_says_so() {
@@ -131,10 +131,10 @@ fn orphans_fill_the_memory_of_a_receiver_for_as_long_as_they_wait() {
     };
     let (mbps, filled) = between("plain", 14, 40);
     assert_eq!(mbps, 0.0);
-    assert_eq!(dropped(&filled, "tail_missing"), 0);
+    assert_eq!(dropped(&filled, "fragment_missing"), 0);
     let (mbps, over) = between("plain", 60, 80);
     assert!(mbps > 0.9 * FULL_MBPS, "{mbps}");
-    assert_eq!(dropped(&over, "tail_missing"), 2834);
+    assert_eq!(dropped(&over, "fragment_missing"), 2834);
     let (mbps, guarded) = between("kickass", 14, 40);
     assert!(mbps > 0.95 * FULL_MBPS && guarded.per_flow[0].timeouts == 0, "{mbps}");
 }
@@ -158,7 +158,7 @@ fn pieces_of_two_datagrams_are_found_by_the_checksum() {
     assert!(plain.per_flow[0].retransmits > dropped(&plain, "loss"), "{:?}", plain.drops);
     let (mixed, linux) = of("plain", 64);
     assert_eq!(mixed, 0);
-    assert!(dropped(&linux, "piece_stale") > 0, "{:?}", linux.drops);
+    assert!(dropped(&linux, "fragment_too_distant") > 0, "{:?}", linux.drops);
     assert_eq!(of("kickass", 0).0, 0);
 }
 
@@ -210,7 +210,7 @@ fn a_box_that_reassembles_leaves_the_signal_if_it_keeps_the_pieces() {
             let result = run("kickass/spoofed-low", protocol, &["attacks=[]", &rule]);
             let queue_ms = result.metrics.queue_delay_mean_ms.expect("a bottleneck");
             println!("{rule}, {protocol}: queue {queue_ms:.1} ms, {:?}", result.drops);
-            (queue_ms, dropped(&result, "full"), result.metrics.pieces_joined)
+            (queue_ms, dropped(&result, "full"), result.metrics.fragments_merged)
         };
         let (whole, pieces) = (of("whole"), of("pieces"));
         assert!(whole.0 > 50.0 && whole.1 > 0 && whole.2 > 0, "{whole:?}");

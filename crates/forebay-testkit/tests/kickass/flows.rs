@@ -318,7 +318,7 @@ fn with_a_middlebox_that_strips_the_offer_it_is_plain_tcp() {
     assert!(left.iter().all(|packet| !packet.clear && !packet.reports));
 }
 
-/// The port cuts, and nobody says so: TCP goes on, and may be cut.
+/// The port cuts, and nothing says so: TCP goes on, and may be cut.
 #[test]
 fn a_peer_that_agrees_and_never_reports_leaves_tcp() {
     const SCRIPT: &[(u64, u16)] = &[(0, 640)];

@@ -83,7 +83,7 @@ fn simulated() {
     simulate(|| scene().0, |sim, read| reads_all(&read.read(), sim.conservation().split));
 }
 
-/// With pieces lost behind the cut, what is left of their datagrams is of no use, and what is read
+/// With pieces lost after the cut, what is left of their datagrams is of no use, and what is read
 /// still in order.
 #[test]
 fn pieces_are_lost() {
