@@ -54,9 +54,9 @@ impl fmt::Display for CutError {
         f.write_str(match self {
             CutError::Version => "routers never cut IPv6, and IPv4 has another way",
             CutError::DontFragment => "DF is set, or there is no Fragment header",
-            CutError::Unit => "a first piece carries a multiple of 8 bytes, at least 8",
-            CutError::Short => "the packet carries no more than the first piece would",
-            CutError::Length => "the piece ends beyond 65535 bytes of its datagram",
+            CutError::Unit => "a first fragment carries a multiple of 8 bytes, at least 8",
+            CutError::Short => "the packet carries no more than the first fragment would",
+            CutError::Length => "the fragment ends beyond 65535 bytes of its datagram",
         })
     }
 }

@@ -301,7 +301,7 @@ pub enum AckPolicy {
     Delayed {
         /// Full-sized packets per ACK. Range: 1 to 255. Example: 2.
         packets: u8,
-        /// Longest time for which an ACK waits. Example: "40ms".
+        /// Maximum delay of an ACK. Example: "40ms".
         timeout: Span,
         /// Packets at the start of a connection that are acknowledged one by one. Default: 0.
         // Linux quick start.

@@ -116,7 +116,7 @@ pub struct Params {
     /// is deep: 10 s by default.
     pub held_rto_s: u32,
     /// True if routers write their requests on data, which the receiver returns on its ACKs: for
-    /// paths whose ACKs come back by another way. Takes 10 bytes of a data packet instead of 8.
+    /// paths whose ACKs return on another path. Takes 10 bytes of a data packet instead of 8.
     /// Routers then hold nothing of the flow for those downstream. Not in the paper.
     pub notify_on_data: bool,
 }

@@ -60,7 +60,8 @@ pub struct Params {
     /// Bytes of packets that the queues may hold together, in addition to the limit of the port, at
     /// least 1500. Linux: 32 MiB.
     pub memory_bytes: u64,
-    /// Most packets that rule 5 drops at once, 1 to 10 000. RFC 8290 section 4.1.3: 64.
+    /// Maximum number of packets that rule 5 drops at once, 1 to 10 000. RFC 8290 section 4.1.3:
+    /// 64.
     pub drop_batch: u32,
 }
 

@@ -75,7 +75,7 @@ pub(super) fn label(folders: &mut [Folder]) -> Result<Heading, ReportError> {
     }
     let header = format!("<ul class=meta>{rows}</ul>{table}");
     let title = match &labels[..] {
-        few if few.len() <= FEW => few.join(" beside "),
+        few if few.len() <= FEW => few.join(" vs. "),
         many => format!("{} folders: {} to {}", many.len(), many[0], many[many.len() - 1]),
     };
     Ok(Heading { title, header, labels, notes })

@@ -136,7 +136,7 @@ fn attack(attack: &Attack, scenario: &Scenario) -> String {
     };
     format!(
         "{from} forges {} of flow {}, of {} bytes, from {} s on, one each {}; it knows {knows}",
-        counted(attack.count as usize, "leading piece"),
+        counted(attack.count as usize, "first fragment"),
         attack.flow.0 + 1,
         attack.lead_bytes,
         seconds(attack.start),

@@ -159,7 +159,7 @@ pub const CHANNEL_PROFILES: &[ChannelProfile] = profiles! {
     "umts-hard" "UMTS in a car, with long outages":
         2.0, 12.0, 0.0, 3.0, 6.5, 5.0, (2.15, 0.55), 0.35, (3.0, 60.0), (0.0, 10.0, 20.0),
         (5.0, 700.0), 3000.0;
-    "wifi" "802.11 indoors: aggregates, other stations (no measured trace behind it)":
+    "wifi" "802.11 indoors: aggregates, other stations (not based on a measured trace)":
         50.0, 0.5, 3.0, 18.0, 2.0, 5.0, (1.10, 0.60), 0.60, (0.0, 60.0), (0.8, 2.0, 4.0),
         (0.0, 300.0), 48000.0;
 };

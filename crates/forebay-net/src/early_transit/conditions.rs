@@ -91,7 +91,7 @@ impl fmt::Display for Ineligible {
                 write!(f, "an event changes routes of node {}", node.0)
             }
             Ineligible::NoneBehind(node) => {
-                write!(f, "no link behind node {} has its packets from it alone", node.0)
+                write!(f, "no link downstream of node {} has its packets from it alone", node.0)
             }
             Ineligible::SharedHost(node) => {
                 write!(f, "host {} has several sockets or interfaces", node.0)
@@ -100,7 +100,7 @@ impl fmt::Display for Ineligible {
             Ineligible::BeginsElsewhere => write!(f, "it begins in another partition"),
             Ineligible::EndsElsewhere => write!(f, "it ends in another partition"),
             Ineligible::Observed => write!(f, "somebody observes the packets"),
-            Ineligible::NoHorizon => write!(f, "the driver tells no horizon"),
+            Ineligible::NoHorizon => write!(f, "the driver gives no horizon"),
         }
     }
 }

@@ -200,7 +200,7 @@ fn describe_other(line: &mut String, packet: &Packet, arena: &Arena) -> std::fmt
         (Kind::Fragment, Some(piece)) => {
             let end = u32::from(piece.offset) + u32::from(packet.payload_len());
             let more = if piece.more { " MF" } else { "" };
-            write!(line, " piece {}:{end}{more}", piece.offset)
+            write!(line, " fragment {}:{end}{more}", piece.offset)
         }
         _ => write!(line, " foreign len {}", packet.wire_len()),
     }

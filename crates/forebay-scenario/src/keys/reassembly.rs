@@ -15,7 +15,7 @@ sections! {
     pub struct ReassemblyTable {
         required {}
         optional {
-            /// Longest time for which a datagram may stay incomplete. Range: 1ms to 1000s. Default:
+            /// Maximum time for which a datagram may stay incomplete. Range: 1ms to 1000s. Default:
             /// "30s"; "60s" with IPv6 (RFC 8200 section 4.5).
             timeout: Span,
             /// Memory limit of incomplete datagrams, counted as Linux does: above it no fragment is

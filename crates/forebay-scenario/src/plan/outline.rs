@@ -102,7 +102,7 @@ fn within(
             (found, format!("at most 2^24 {what} in all"))
         };
         let estimate = Size(MemoryEstimate::at_least(&of(all)).bytes());
-        let hint = format!("so many {what} would need about {estimate} of memory");
+        let hint = format!("this number of {what} would need about {estimate} of memory");
         return Err(at.fault(Problem::OutOfRange { found, expected }).hint(hint));
     }
     Ok(())

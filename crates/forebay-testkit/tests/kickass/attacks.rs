@@ -1,5 +1,5 @@
 //! What misleads Kick-Ass, guards off (`plain`, the paper's end points) and on (`kickass`): routers
-//! that disagree, plain IP that cuts, forged and orphaned pieces, receivers that lie, and
+//! that disagree, plain IP that cuts, forged and orphaned fragments, receivers that lie, and
 //! identifications that come again. Scenarios are built in; docs/papers/kickass.md has the figures.
 #![allow(clippy::print_stdout)] // the figures
 
@@ -82,7 +82,7 @@ fn what_plain_ip_cuts_says_rates_that_are_no_routers() {
 
 /// Forged codes count as they come, unless their datagrams must be complete: no tail of them comes.
 /// The guarded flow loses at most the datagrams whose identification was hit: one of 65 536 for
-/// each piece that is forged.
+/// each fragment that is forged.
 #[test]
 fn forged_leading_pieces_count_only_for_who_does_not_wait_for_their_tails() {
     for attack in ["low", "high"] {
@@ -117,7 +117,7 @@ fn a_receiver_that_lies_gets_what_it_says_at_the_cost_of_its_neighbours() {
     }
 }
 
-/// 4 MiB hold 2834 leading pieces of 420 bytes: what Linux 6.18 was measured to hold. They come
+/// 4 MiB hold 2834 first fragments of 420 bytes: what Linux 6.18 was measured to hold. They come
 /// within 2.834 s from 10 s on, and end 30 s after they came. Meanwhile nothing that was cut
 /// arrives.
 #[test]
@@ -139,9 +139,9 @@ fn orphans_fill_the_memory_of_a_receiver_for_as_long_as_they_wait() {
     assert!(mbps > 0.95 * FULL_MBPS && guarded.per_flow[0].timeouts == 0, "{mbps}");
 }
 
-/// A piece whose other half was lost meets that of another datagram when its identification comes
-/// again, 0.8 s later at 1 Gbit/s. The checksum finds each such pair: both of its pieces are
-/// counted. Linux's limit on the distance, and few packets that may be cut, leave none.
+/// A fragment whose other half was lost meets that of another datagram when its identification
+/// comes again, 0.8 s later at 1 Gbit/s. The checksum finds each such pair: both of its fragments
+/// are counted. Linux's limit on the distance, and few packets that may be cut, leave none.
 #[test]
 fn pieces_of_two_datagrams_are_found_by_the_checksum() {
     let of = |protocol: &str, distance: u32| {
@@ -201,7 +201,7 @@ fn middleboxes_make_plain_tcp_or_silence() {
 }
 
 /// A box that puts datagrams together takes the signal: TCP, which keeps the queue long. One that
-/// sends pieces on as they came, as Linux does, leaves it.
+/// sends fragments on as they came, as Linux does, leaves it.
 #[test]
 fn a_box_that_reassembles_leaves_the_signal_if_it_keeps_the_pieces() {
     for protocol in ["plain", "kickass"] {

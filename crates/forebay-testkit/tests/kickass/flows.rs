@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const RTT: Span = Span::from_millis(100);
 
-/// Cuts what may be cut and is full-sized: `script` has the length of the leading piece from each
+/// Cuts what may be cut and is full-sized: `script` has the length of the first fragment from each
 /// time on; 0: leave it whole.
 #[derive(Clone)]
 struct Cutter {
