@@ -32,7 +32,7 @@ impl Handle {
 
 /// What only some packets carry. Everything here is on the wire.
 ///
-/// Takes two cache lines in its [`Arena`]. The first holds all but long IP options, pieces and
+/// Takes two cache lines in its [`Arena`]. The first holds all but long IP options, fragments and
 /// bodies.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[repr(C)]
@@ -48,7 +48,7 @@ pub struct Cold {
     pub dscp: u8,
     /// The four reserved bits of the TCP header.
     pub tcp_reserved: u8,
-    /// TCP options beside a leading timestamps option, verbatim.
+    /// TCP options other than a leading timestamps option, verbatim.
     pub tcp_options: OptionList,
     /// IPv4 options, verbatim.
     pub ip_options: OptionList,
@@ -56,7 +56,7 @@ pub struct Cold {
     pub piece: Option<FragmentRange>,
     /// Bytes that cannot be computed. TCP segment: the payload, if it is not the test pattern.
     /// Opaque packet: all bytes from the IP header on; every other field is then the default.
-    /// Fragment from outside: all bytes behind the IP header.
+    /// Fragment from outside: all bytes after the IP header.
     pub body: Option<Arc<[u8]>>,
 }
 
@@ -65,9 +65,9 @@ const _: () = assert!(size_of::<Slot<Cold>>() == 128);
 /// A byte range of a datagram.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct FragmentRange {
-    /// Offset of its first byte behind the IP header of the datagram, in bytes: a multiple of 8.
+    /// Offset of its first byte after the IP header of the datagram, in bytes: a multiple of 8.
     pub offset: u16,
-    /// True if pieces follow (the MF flag).
+    /// True if fragments follow (the MF flag).
     pub more: bool,
     /// The IP protocol number of the datagram.
     pub protocol: u8,
@@ -76,7 +76,7 @@ pub struct FragmentRange {
 }
 
 impl FragmentRange {
-    /// A piece of which only its own bytes are known: they are in `Cold::body`.
+    /// A fragment of which only its own bytes are known: they are in `Cold::body`.
     pub fn from_outside(offset: u16, more: bool, protocol: u8) -> FragmentRange {
         assert!(offset.is_multiple_of(8));
         FragmentRange { offset, more, protocol, datagram: None }
@@ -172,7 +172,7 @@ pub struct Arena {
     datagrams: Slab<Datagram>,
     /// The name of the next datagram that is cut here.
     next_name: u64,
-    /// Handles of datagrams by name. Pieces that come from another arena one by one share one
+    /// Handles of datagrams by name. Fragments that come from another arena one by one share one
     /// datagram here. None in the only arena of a run.
     named: Option<BTreeMap<u64, Handle>>,
 }
@@ -189,12 +189,12 @@ impl Arena {
     pub fn insert(&mut self, cold: Cold) -> Handle {
         Handle::of_slot(self.colds.insert(cold))
     }
-    /// The cold part behind a handle. Panics on a handle that was freed.
+    /// The cold part of a handle. Panics on a handle that was freed.
     #[inline]
     pub fn cold(&self, handle: Handle) -> &Cold {
         self.colds.get(handle.slot())
     }
-    /// The cold part behind a handle, to change.
+    /// The cold part of a handle, to change.
     #[inline]
     pub fn cold_mut(&mut self, handle: Handle) -> &mut Cold {
         self.colds.get_mut(handle.slot())
@@ -212,7 +212,7 @@ impl Arena {
             self.end_piece(datagram);
         }
     }
-    /// A piece of a datagram has ended; with the last one the datagram ends, where it is.
+    /// A fragment of a datagram has ended; with the last one the datagram ends, where it is.
     #[inline]
     fn end_piece(&mut self, at: Handle) {
         let shared = self.datagrams.get_mut(at.slot());
@@ -257,9 +257,10 @@ impl Arena {
         }
         copy
     }
-    /// Turn all pieces of a datagram into the datagram, and free the pieces. None, and nothing is
-    /// freed, if `pieces` are not from one datagram in this arena or do not cover it. The datagram
-    /// has the TTL of the first in the list, and CE if any piece has it (RFC 3168 section 5.3).
+    /// Turn all fragments of a datagram into the datagram, and free the fragments. None, and
+    /// nothing is freed, if `pieces` are not from one datagram in this arena or do not cover it.
+    /// The datagram has the TTL of the first in the list, and CE if any fragment has it (RFC 3168
+    /// section 5.3).
     pub fn reassemble(&mut self, pieces: &mut Vec<Packet>) -> Option<Packet> {
         let datagram_of = |arena: &Arena, p: &Packet| p.cold_part(arena)?.piece?.datagram;
         let datagram = datagram_of(self, pieces.first()?)?;
@@ -274,7 +275,7 @@ impl Arena {
         pieces.drain(..).for_each(|p| self.free(p));
         Some(whole)
     }
-    /// Share `whole` between `pieces` pieces to be made.
+    /// Share `whole` between `pieces` fragments to be made.
     #[inline]
     pub(crate) fn share(&mut self, whole: Packet, pieces: u32) -> Handle {
         let name = self.next_name;
@@ -284,8 +285,8 @@ impl Arena {
     pub(crate) fn add_piece(&mut self, datagram: Handle) {
         self.datagrams.get_mut(datagram.slot()).pieces += 1;
     }
-    /// The whole datagram that `piece` was cut from. `wire::emit` writes only the piece's bytes of
-    /// it.
+    /// The whole datagram that `piece` was cut from. `wire::emit` writes only the fragment's bytes
+    /// of it.
     pub fn datagram_of(&self, piece: &FragmentRange) -> Option<&Packet> {
         piece.datagram.map(|d| &self.datagrams.get(d.slot()).whole)
     }
@@ -325,7 +326,7 @@ impl Arena {
         }
         self.insert(cold)
     }
-    /// Count one more piece of the datagram `name`. The first to come brings it, as `whole`.
+    /// Count one more fragment of the datagram `name`. The first to come brings it, as `whole`.
     fn join_datagram(&mut self, name: u64, whole: Packet) -> Handle {
         let named = self.named.as_ref().expect("the arena of a partition");
         match named.get(&name).copied() {

@@ -1,4 +1,4 @@
-//! The mixing function behind trace hashes, flow hashes and seeds.
+//! The mixing function of trace hashes, flow hashes and seeds.
 
 /// The finaliser of SplitMix64 (Steele, Lea, Flood 2014): a bijection on 64 bits that mixes well.
 #[inline]

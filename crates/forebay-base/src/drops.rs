@@ -37,7 +37,7 @@ reasons! {
     /// Its time to live ran out.
     Ttl => "ttl",
     /// Longer than the link's MTU, and a router may not cut it: DF is set, or it is IPv6; or the
-    /// MTU has no room for 8 bytes behind its IP header.
+    /// MTU has no room for 8 bytes after its IP header.
     TooBig => "too_big",
     /// A cache had no room.
     CacheFull => "cache_full",
@@ -45,19 +45,20 @@ reasons! {
     NoSocket => "no_socket",
     /// A middlebox on the link passes no fragments.
     Middlebox => "middlebox",
-    /// A piece of a datagram whose leading piece came, and of which another did not in time.
-    TailMissing => "tail_missing",
-    /// A piece of a datagram whose leading piece did not come in time.
-    LeadingMissing => "leading_missing",
-    /// A piece of a datagram whose pieces overlap, or disagree about its length.
-    PieceOverlap => "piece_overlap",
-    /// A piece that was held already.
-    PieceDuplicate => "piece_duplicate",
-    /// A piece of a datagram of which another came much later: their source had sent many others.
-    PieceStale => "piece_stale",
-    /// A piece that came while the memory for reassembly was full.
+    /// A fragment of a datagram whose first fragment came, and of which another did not in time.
+    FragmentMissing => "fragment_missing",
+    /// A fragment of a datagram whose first fragment did not come in time.
+    FirstFragmentMissing => "first_fragment_missing",
+    /// A fragment of a datagram whose fragments overlap, or disagree about its length.
+    FragmentOverlap => "fragment_overlap",
+    /// A fragment that was held already.
+    FragmentDuplicate => "fragment_duplicate",
+    /// A fragment of a datagram of which another came much later: their source had sent many
+    /// others.
+    FragmentTooDistant => "fragment_too_distant",
+    /// A fragment that came while the memory for reassembly was full.
     ReassemblyFull => "reassembly_full",
-    /// A TCP segment whose checksum is wrong, as that of pieces of two datagrams is.
+    /// A TCP segment whose checksum is wrong, as that of fragments of two datagrams is.
     Checksum => "checksum",
     /// The bytes could not be parsed.
     Malformed => "malformed",

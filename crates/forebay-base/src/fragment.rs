@@ -13,8 +13,8 @@
 //! ```
 //!
 //! The bit that is DF in IPv4 says whether a Fragment header is there: packets are no longer for
-//! it, and whoever asks `dont_fragment()` asks both. Its 32-bit identification is in the cold part,
-//! where that of IPv4 is. Pieces of IPv6 are [`Kind::Fragment`], as those of IPv4 are.
+//! it, and a caller of `dont_fragment()` asks both. Its 32-bit identification is in the cold part,
+//! where that of IPv4 is. Fragments of IPv6 are [`Kind::Fragment`], as those of IPv4 are.
 
 use crate::arena::{Arena, Cold, FragmentRange};
 use crate::ids::{Addr, Ecn, IpVersion};
@@ -24,13 +24,13 @@ use crate::time::Time;
 use alloc::sync::Arc;
 use core::fmt;
 
-/// Offsets of pieces are counted in units of 8 bytes.
+/// Offsets of fragments are counted in units of 8 bytes.
 pub const PIECE_UNIT_BYTES: u16 = 8;
 
 const TCP_PROTOCOL: u8 = 6;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET_MASK: u16 = 0x1fff;
-/// The bit in the type of an option that all pieces carry (RFC 791 section 3.1).
+/// The bit in the type of an option that all fragments carry (RFC 791 section 3.1).
 const COPIED: u8 = 0x80;
 
 /// Why a packet was not cut.
@@ -41,11 +41,11 @@ pub enum CutError {
     Version,
     /// DF is set; IPv6: there is no Fragment header.
     DontFragment,
-    /// The first piece would not carry a multiple of 8 bytes, or none.
+    /// The first fragment would not carry a multiple of 8 bytes, or none.
     Unit,
-    /// The packet carries no more than the first piece would.
+    /// The packet carries no more than the first fragment would.
     Short,
-    /// The packet, a piece itself, ends beyond the 65 535 bytes that a datagram can have.
+    /// The packet, a fragment itself, ends beyond the 65 535 bytes that a datagram can have.
     Length,
 }
 
@@ -54,9 +54,9 @@ impl fmt::Display for CutError {
         f.write_str(match self {
             CutError::Version => "routers never cut IPv6, and IPv4 has another way",
             CutError::DontFragment => "DF is set, or there is no Fragment header",
-            CutError::Unit => "a first piece carries a multiple of 8 bytes, at least 8",
-            CutError::Short => "the packet carries no more than the first piece would",
-            CutError::Length => "the piece ends beyond 65535 bytes of its datagram",
+            CutError::Unit => "a first fragment carries a multiple of 8 bytes, at least 8",
+            CutError::Short => "the packet carries no more than the first fragment would",
+            CutError::Length => "the fragment ends beyond 65535 bytes of its datagram",
         })
     }
 }
@@ -72,20 +72,21 @@ pub struct Uncut {
     pub reason: CutError,
 }
 
-/// The payload, in bytes, of the largest first piece of `packet` that is at most `mtu` bytes long;
-/// 0 if there is none.
+/// The payload, in bytes, of the largest first fragment of `packet` that is at most `mtu` bytes
+/// long; 0 if there is none.
 pub fn payload_within(mtu: u16, packet: &Packet, arena: &Arena) -> u16 {
     mtu.saturating_sub(packet.ip_header_len(arena)) & !(PIECE_UNIT_BYTES - 1)
 }
 
-/// Cut `packet` in two: the first piece carries `first_payload` bytes, the second the others.
-/// Payload is what stands behind the IP header and its options; a TCP header is part of it.
+/// Cut `packet` in two: the first fragment carries `first_payload` bytes, the second the others.
+/// Payload is what stands after the IP header and its options; a TCP header is part of it.
 ///
-/// Both pieces have the packet's addresses, protocol, identification, DSCP, ECN field and time to
-/// live. The first has all IP options and MF set. The second has the options that are copied, and
-/// the packet's own MF: a piece can be cut again. Malformed options end the list of the second.
+/// Both fragments have the packet's addresses, protocol, identification, DSCP, ECN field and time
+/// to live. The first has all IP options and MF set. The second has the options that are copied,
+/// and the packet's own MF: a fragment can be cut again. Malformed options end the list of the
+/// second.
 ///
-/// The pieces of a TCP segment share it. Those of what is known by its bytes have their part of
+/// The fragments of a TCP segment share it. Those of what is known by its bytes have their part of
 /// these; the reserved flag of its header is cleared, as Linux does.
 #[inline]
 pub fn cut_ipv4(
@@ -105,12 +106,12 @@ pub fn cut_ipv4(
     Ok(cut_any(packet, first_payload, arena))
 }
 
-/// The same for an IPv6 packet that carries a Fragment header: a TCP segment, or a piece. `insert`
-/// is the identification of one that is put into a segment that has none before it is cut. (RFC
-/// 8200 section 5 lets only the source do either.)
+/// The same for an IPv6 packet that carries a Fragment header: a TCP segment, or a fragment.
+/// `insert` is the identification of one that is put into a segment that has none before it is cut.
+/// (RFC 8200 section 5 lets only the source do either.)
 ///
-/// Payload is what stands behind the Fragment header. Both pieces have its identification and next
-/// header, and the packet's addresses, traffic class, flow label and hop limit.
+/// Payload is what stands after the Fragment header. Both fragments have its identification and
+/// next header, and the packet's addresses, traffic class, flow label and hop limit.
 pub fn cut_ipv6(
     mut packet: Packet,
     first_payload: u16,
@@ -129,7 +130,7 @@ pub fn cut_ipv6(
     Ok(cut_any(packet, first_payload, arena))
 }
 
-/// A TCP segment without IP options: most packets. Its pieces get what they need and no more.
+/// A TCP segment without IP options: most packets. Its fragments get what they need and no more.
 #[inline(always)] // its pieces are made where the caller wants them
 fn cut_segment(packet: Packet, (first, second): (u16, u16), arena: &mut Arena) -> (Packet, Packet) {
     let (dscp, ip_id) = packet.cold_part(arena).map_or((0, 0), |cold| (cold.dscp, cold.ip_id));
@@ -183,7 +184,7 @@ fn reason_against(
     (end > u32::from(u16::MAX)).then_some(CutError::Length)
 }
 
-/// Length of the headers of a piece without options, in bytes.
+/// Length of the headers of a fragment without options, in bytes.
 const fn piece_header_len(version: IpVersion) -> u16 {
     match version {
         IpVersion::V4 => IPV4_HEADER_BYTES,
@@ -191,7 +192,7 @@ const fn piece_header_len(version: IpVersion) -> u16 {
     }
 }
 
-/// The options that every piece carries.
+/// The options that every fragment carries.
 fn copied(options: &OptionList) -> OptionList {
     let mut list = OptionList::EMPTY;
     // Kinds 0 and 1, and the length of all others, are as in TCP.
@@ -221,7 +222,7 @@ pub fn place_of(packet: &Packet, arena: &Arena) -> FragmentRange {
     }
 }
 
-/// What pieces have of the packet that they are cut from.
+/// What fragments have of the packet that they are cut from.
 struct Source {
     version: IpVersion,
     addresses: (Addr, Addr),
@@ -235,12 +236,12 @@ struct Source {
     options: OptionList,
     /// Where it lies in its datagram, and which that is.
     place: FragmentRange,
-    /// Its bytes, and where its payload begins, where pieces hold bytes.
+    /// Its bytes, and where its payload begins, where fragments hold bytes.
     bytes: Option<(Arc<[u8]>, u16)>,
 }
 
 impl Source {
-    /// `packet` ends, or is shared by the two pieces that must follow.
+    /// `packet` ends, or is shared by the two fragments that must follow.
     fn take(packet: Packet, arena: &mut Arena) -> Source {
         let (kind, header_len) = (packet.kind(), packet.header_len());
         let mut source = Source {
@@ -283,7 +284,7 @@ impl Source {
         source
     }
 
-    /// The piece of `len` bytes from byte `at` of the payload on.
+    /// The fragment of `len` bytes from byte `at` of the payload on.
     fn piece(
         &self,
         at: u16,
@@ -342,15 +343,15 @@ mod tests {
         let (a, b) = cut_ipv4(whole, 576, &mut arena).unwrap();
         assert_eq!((a.wire_len(), b.wire_len()), (596, 1040 - 576));
         assert_eq!((a.ports(), b.ports()), (Some((9, 9)), None));
-        // By RFC 791 only the first piece has ports, so the hash must not use them. The protocol of
-        // a piece is that of the datagram, TCP.
+        // By RFC 791 only the first fragment has ports, so the hash must not use them. The protocol
+        // of a fragment is that of the datagram, TCP.
         assert_eq!(a.flow_hash(5, &arena), b.flow_hash(5, &arena));
         assert_ne!(a.flow_hash(5, &arena), a.flow_hash(6, &arena));
         assert_eq!([a.protocol(&arena), b.protocol(&arena)], [6, 6]);
         let (b1, b2) = cut_ipv4(b, 80, &mut arena).unwrap();
         let places = [&a, &b1, &b2].map(|piece| place(piece, &arena));
         assert_eq!(places, [(0, true), (576, true), (576 + 80, false)]);
-        // A piece in front, cut again: its second half has MF, as it had.
+        // A fragment in front, cut again: its second half has MF, as it had.
         let (a1, a2) = cut_ipv4(a, 24, &mut arena).unwrap();
         assert_eq!([place(&a1, &arena), place(&a2, &arena)], [(0, true), (24, true)]);
         let again = arena.reassemble(&mut vec![a1, a2, b1, b2]).unwrap();
@@ -359,7 +360,7 @@ mod tests {
         assert_eq!(arena.live(), 0);
     }
 
-    /// Two ways lead to the same pieces.
+    /// Two ways of cutting give the same fragments.
     #[test]
     fn a_segment_is_cut_as_any_packet_is() {
         let mut rng = Rng::new(1, Stream::Test, 0);
@@ -426,7 +427,7 @@ mod tests {
         refused(v4(false), 0, CutError::Unit);
         refused(v4(false), 580, CutError::Unit);
         refused(v4(false), 1024, CutError::Short);
-        // 1020 bytes of payload, of which the second piece gets the last 4.
+        // 1020 bytes of payload, of which the second fragment gets the last 4.
         let (first, second) = cut_ipv4(v4(false), 1016, &mut arena).unwrap();
         assert_eq!((first.wire_len(), second.wire_len()), (1036, 24));
         [first, second].into_iter().for_each(|piece| arena.free(piece));
@@ -511,7 +512,7 @@ mod tests {
         assert_eq!(arena.live(), 0);
     }
 
-    /// A packet of UDP with a router alert, written by hand; cut, its pieces hold its bytes.
+    /// A packet of UDP with a router alert, written by hand; cut, its fragments hold its bytes.
     #[test]
     fn what_is_known_by_its_bytes_is_cut_into_bytes() {
         let mut arena = Arena::default();

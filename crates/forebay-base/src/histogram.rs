@@ -23,7 +23,7 @@ pub struct Histogram {
     counts: Vec<u64>,
 }
 
-/// Number of a bucket: octave in the high bits, the bits behind the leading one in the low bits.
+/// Number of a bucket: octave in the high bits, the bits after the leading one in the low bits.
 /// Below 2^5 ns each nanosecond has a bucket.
 #[inline]
 fn bucket_of(ns: u64) -> u32 {

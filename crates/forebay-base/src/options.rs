@@ -64,7 +64,7 @@ impl OptionList {
     /// The bytes as 64-bit words, the first byte in the low bits, filled up with zeros.
     #[inline]
     pub(crate) fn words(&self) -> impl Iterator<Item = u64> {
-        // Bytes behind the options are zero: equality of lists depends on it.
+        // Bytes after the options are zero: equality of lists depends on it.
         let (words, _) = self.bytes.as_chunks::<8>();
         words[..self.len().div_ceil(8)].iter().map(|&word| u64::from_le_bytes(word))
     }
@@ -160,7 +160,7 @@ impl fmt::Debug for OptionList {
     }
 }
 
-/// One option: its kind and the bytes behind kind and length.
+/// One option: its kind and the bytes after kind and length.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct TcpOption<'a> {
     /// The kind.

@@ -10,10 +10,10 @@ use alloc::collections::VecDeque;
 pub struct PacketTransfer {
     /// The handles of cold parts are not valid here.
     packets: PacketRing,
-    /// Cold parts of those packets, in their order. That of a piece is followed by that of its
+    /// Cold parts of those packets, in their order. That of a fragment is followed by that of its
     /// datagram.
     pub(crate) colds: VecDeque<Cold>,
-    /// Name and datagram of each piece.
+    /// Name and datagram of each fragment.
     pub(crate) datagrams: VecDeque<(u64, Packet)>,
 }
 
@@ -26,14 +26,14 @@ impl PacketTransfer {
     pub fn is_empty(&self) -> bool {
         self.packets.is_empty()
     }
-    /// Put `packet` of `arena` behind the others.
+    /// Put `packet` of `arena` after the others.
     pub fn pack(&mut self, packet: Packet, arena: &mut Arena) {
         if packet.cold() != Handle::NONE {
             arena.pack_cold(packet.cold(), self);
         }
         self.packets.push_back(packet);
     }
-    /// Put all packets of `ring`, whose cold parts are in `arena`, behind the others.
+    /// Put all packets of `ring`, whose cold parts are in `arena`, after the others.
     pub fn pack_all(&mut self, ring: &mut PacketRing, arena: &mut Arena) {
         while let Some(handle) = ring.front().map(Packet::cold) {
             if handle != Handle::NONE {

@@ -74,7 +74,7 @@ impl PacketRing {
         *slot = packet;
         slot
     }
-    /// Insert `packet` behind all that are stamped with its time or an earlier one. The ring must
+    /// Insert `packet` after all that are stamped with its time or an earlier one. The ring must
     /// be in order of stamps.
     pub fn insert_by_stamp(&mut self, packet: Packet) {
         self.push_back(packet);

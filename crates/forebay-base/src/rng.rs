@@ -32,7 +32,7 @@ pub enum Stream {
     Application = 11,
     /// How much a flow sends.
     FlowSize = 12,
-    /// When a flow starts, where that is drawn by a law.
+    /// When a flow starts, where that is drawn from a distribution.
     FlowStart = 13,
     /// What the maker of forged packets does not know.
     SpoofedFragment = 14,

@@ -38,7 +38,7 @@
 //! Differs from the draft in: an ECN echo, for which the draft has no rule. It counts as a round
 //! with more than 2 % lost, once a window (RFC 3168 section 6.1.2 asks for the response to a loss):
 //! it ends Startup and Up, sets inflight_longterm to what was in flight, and elsewhere lowers the
-//! short-term model. An ACK whose rate sample is too short to mean anything tells nothing of
+//! short-term model. An ACK whose rate sample is too short to mean anything says nothing about
 //! rounds, as in Linux. What losses change is saved before the first of a recovery, and not again
 //! with the first of each round: undo would give back what they left. SACK is taken for granted
 //! (without it the draft takes every loss for too much). In Drain inflight_longterm does not bound
@@ -103,8 +103,8 @@ pub struct Params {
     /// Share of what is in flight that may be lost while probing, within (0, 1) (Probing for
     /// Bandwidth In ProbeBW: 0.02).
     pub loss_thresh: f64,
-    /// Share of the model that a round with losses leaves at least, within (0, 1) (Updating the
-    /// Model Upon Packet Loss: 0.7).
+    /// Minimum share of the model that remains after a round with losses, within (0, 1) (Updating
+    /// the Model Upon Packet Loss: 0.7).
     pub beta: f64,
     /// Share of inflight_longterm that is left free in Cruise and ProbeRTT, from 0 to below 1
     /// (ProbeBW_DOWN: 0.15).
@@ -119,7 +119,7 @@ pub struct Params {
     pub min_rtt_filter_s: f64,
     /// Filters of the round-trip time: "two", or "one" as proposed for the draft in September 2026.
     pub min_rtt_filters: MinRttFilters,
-    /// How long ProbeRTT lasts at least, in milliseconds, 0 or more (ProbeRTT: 200).
+    /// Minimum duration of ProbeRTT, in milliseconds, 0 or more (ProbeRTT: 200).
     pub probe_rtt_ms: f64,
     /// Window of ProbeRTT in bandwidth-delay products, above 0 and at most 1 (ProbeRTT: 0.5).
     pub probe_rtt_cwnd_gain: f64,
@@ -358,7 +358,7 @@ impl Controller for Bbr {
         self.publish();
     }
 
-    /// The tag tells what `on_loss` wants to know of a packet.
+    /// The tag records what `on_loss` wants to know of a packet.
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
         let m = &mut self.machine;
         m.inflight = sent.in_flight_bytes;

@@ -76,12 +76,12 @@ pub struct Params {
     pub cwnd_gain: f64,
     /// Age of min_rtt at which ProbeRTT begins, in seconds, above 0 (Linux: 10).
     pub probe_rtt_interval_s: f64,
-    /// How long ProbeRTT lasts at least, in milliseconds, 0 or more (Linux: 200).
+    /// Minimum duration of ProbeRTT, in milliseconds, 0 or more (Linux: 200).
     pub probe_rtt_ms: f64,
     /// Recognise policers (Linux: true).
     pub policer: bool,
-    /// Add to the window what came beyond bw in the last 5 to 10 rounds, for paths that bring ACKs
-    /// in lumps (Linux 5.1; 4.9 to 5.0: false).
+    /// Add to the window what arrived beyond bw in the last 5 to 10 rounds, for paths that bring
+    /// ACKs in lumps (Linux 5.1; 4.9 to 5.0: false).
     pub extra_acked: bool,
     /// Count in flight what will be there when the next packet leaves (Linux 5.0; 4.9: false).
     pub departure_time: bool,
@@ -118,7 +118,7 @@ enum Mode {
     ProbeRtt,
 }
 
-/// Repair as the transport tells of it.
+/// Loss repair as the transport reports it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Recovery {
     None,

@@ -257,10 +257,10 @@ pub enum LossPolicy {
     ///   after something further on has arrived, if at most an eighth of what has arrived out of
     ///   order is missing; once a packet of the path was lost, whatever is missing, and with 200 ms
     ///   instead of 1 s. More after each DSACK.
-    /// - Sent again, which caches serve first: lost after max(200 ms, 6 x the longest time that
-    ///   others took), less 1/64 for each that arrives, if something sent later has arrived, or if
-    ///   no other has arrived for as long and something has; before one has arrived, after the time
-    ///   of what was sent once.
+    /// - Retransmissions, which caches serve first: declared lost after max(200 ms, 6 x the longest
+    ///   time that others took), less 1/64 for each that arrives, if something sent later has
+    ///   arrived, or if no other has arrived for as long and something has; before one has arrived,
+    ///   after the time of what was sent once.
     /// - RTO: 1 s or more (RFC 6298 eq. 2.4), at least 5/4 of the smoothed RTT, twice the longest
     ///   time without an arrival, and [`Controller::rto_floor`]. It starts anew with every ACK that
     ///   brings news and every retransmission, and is backed off until an ACK advances (and not
@@ -270,8 +270,8 @@ pub enum LossPolicy {
     ///   does not answer may be down, and still hold them.
     /// - Silence: after max(1 s, 4 x the longest time without an arrival,
     ///   [`Controller::rto_floor`]), or the wait of a repair if nothing else is outstanding, the
-    ///   timer expires before the RTO. If the packet that the last one sent again has arrived, and
-    ///   nothing since that was sent once, all that left before it is lost.
+    ///   timer expires before the RTO. If the packet that the last one caused to be retransmitted
+    ///   has arrived, and nothing since that was sent once, all that left before it is lost.
     HoldTolerant,
     /// A timer for each packet, of srtt x num / den.
     // No duplicate ACK counts.
@@ -301,7 +301,7 @@ pub enum AckPolicy {
     Delayed {
         /// Full-sized packets per ACK. Range: 1 to 255. Example: 2.
         packets: u8,
-        /// Longest time for which an ACK waits. Example: "40ms".
+        /// Maximum delay of an ACK. Example: "40ms".
         timeout: Span,
         /// Packets at the start of a connection that are acknowledged one by one. Default: 0.
         // Linux quick start.
@@ -320,7 +320,7 @@ pub enum EcnPolicy {
     /// RFC 8257: the echo on an ACK says whether the data that it acknowledges were marked; an ACK
     /// never covers both kinds (section 3.2). All packets are ECN-capable, SYN and SYN-ACK too
     /// (section 3.6), pure ACKs and retransmissions as in Linux. Both ends must use it: nothing on
-    /// the wire tells it from RFC 3168.
+    /// the wire distinguishes it from RFC 3168.
     Rfc8257,
 }
 
@@ -351,14 +351,14 @@ pub struct HeaderEdits {
     /// Options to add; those that do not fit are left out, all of them.
     pub options: Option<OptionList>,
     /// Overrides the connection's don't-fragment setting. With IPv6, whose sources alone may say
-    /// that a packet is one of pieces: false puts a Fragment header in (RFC 8200 section 4.5). The
-    /// payload is 8 bytes shorter then.
+    /// that a packet is one of fragments: false puts a Fragment header in (RFC 8200 section 4.5).
+    /// The payload is 8 bytes shorter then.
     pub dont_fragment: Option<bool>,
     /// Longest IP packet, header included, in bytes.
     pub max_wire_len: Option<u16>,
     /// Identification of a packet that routers must not cut (RFC 6864 section 4.1 leaves it free);
     /// without effect on others; 16 bits. With IPv6 it puts in a Fragment header that says it:
-    /// there are no pieces for which RFC 6946 would need it.
+    /// there are no fragments for which RFC 6946 would need it.
     pub ip_id: Option<u32>,
 }
 
@@ -433,7 +433,7 @@ pub struct Traits {
     pub limits_change_on_send: bool,
     /// Bytes of TCP options, not padded, that [`Controller::edit_header`] puts on every packet with
     /// payload; 0 by default. The path makes room for them: a full-sized packet carries
-    /// [`Init::mss_bytes`] of payload beside them.
+    /// [`Init::mss_bytes`] of payload next to them.
     ///
     /// [`Init::mss_bytes`]: crate::Init::mss_bytes
     pub option_bytes: u16,
@@ -489,14 +489,15 @@ pub trait Controller: Send {
     /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
     /// How losses are to be found; None: as the transport is configured. Asked when the handshake
-    /// is over; where it [stamps](Traits::edits_headers), again after each ACK with options: what the path
-    /// says of itself may have changed.
+    /// is over; where it [stamps](Traits::edits_headers), again after each ACK with options: what
+    /// the path says of itself may have changed.
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }
-    /// With [`LossPolicy::HoldTolerant`] the retransmission timer runs for no less than this, before
-    /// back-off (RFC 6298 section 2.4 allows a larger lower bound): the path may say that it holds
-    /// packets for longer than samples show so far. Asked when [`Controller::loss_policy`] is.
+    /// With [`LossPolicy::HoldTolerant`] the retransmission timer runs for no less than this,
+    /// before back-off (RFC 6298 section 2.4 allows a larger lower bound): the path may say that it
+    /// holds packets for longer than samples show so far. Asked when [`Controller::loss_policy`]
+    /// is.
     fn rto_floor(&self) -> Span {
         Span::ZERO
     }

@@ -64,14 +64,14 @@ pub struct Params {
     /// Reduce from cwnd instead of the flight, which RFC 9438 section 4.6 allows where the window
     /// does not grow unused, as here (Linux).
     pub reduce_from_cwnd: bool,
-    /// Take ECN for a milder signal than loss: 0.85 is kept (RFC 8511).
+    /// Treat ECN as a milder signal than loss: 0.85 is kept (RFC 8511).
     pub abe: bool,
     /// How the first slow start ends.
     pub slow_start: SlowStartKind,
     /// Segments that one ACK may add in standard slow start and after a timeout, at least 1. RFC
     /// 5681 eq. 2: 1; Linux has no limit.
     pub abc_l: u32,
-    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if
+    /// Minimum silence after which the window is cut to the initial window, in milliseconds, if
     /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
     /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,

@@ -47,7 +47,7 @@ pub struct Params {
     /// Segments that one ACK may add in slow start, at least 1. RFC 5681 eq. 2: 1; Linux has no
     /// limit.
     pub abc_l: u32,
-    /// Shortest silence after which the window is cut to the initial window, in milliseconds, as
+    /// Minimum silence after which the window is cut to the initial window, in milliseconds, as
     /// for NewReno (Linux 200); 0: never.
     pub idle_restart_ms: u32,
     /// After a loss: reduce from cwnd, in whole segments, instead of the flight (Linux,

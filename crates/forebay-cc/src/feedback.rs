@@ -1,22 +1,22 @@
-//! The receiver half of a congestion control: what it measures, and what it tells back on ACKs.
+//! The receiver half of a congestion control: what it measures, and what it feeds back on ACKs.
 
 use forebay_base::{Ecn, OptionList, Time};
 
-/// One IP packet came, before reassembly: a whole datagram or a piece of one.
+/// One IP packet came, before reassembly: a whole datagram or a fragment of one.
 #[derive(Clone, Copy, Debug)]
 pub struct PieceView {
     /// Length on the wire, IP header included, in bytes.
     pub wire_len: u16,
-    /// Bytes behind the IP header with its options or its Fragment header.
+    /// Bytes after the IP header with its options or its Fragment header.
     pub payload_bytes: u16,
     /// Offset in its datagram in bytes; 0 for a whole datagram.
     pub offset: u16,
-    /// True if pieces follow.
+    /// True if fragments follow.
     pub more: bool,
     /// True if routers must not cut it. What comes whole with this clear could have been cut.
     pub dont_fragment: bool,
-    /// Identification: the same in all pieces of a datagram. Of no meaning where routers must not
-    /// cut (RFC 6864 section 4.1).
+    /// Identification: the same in all fragments of a datagram. Of no meaning where routers must
+    /// not cut (RFC 6864 section 4.1).
     pub ip_id: u32,
     /// ECN field.
     pub ecn: Ecn,
@@ -30,7 +30,7 @@ impl PieceView {
     pub fn is_whole(&self) -> bool {
         self.offset == 0 && !self.more
     }
-    /// It is the first of the pieces of a datagram.
+    /// It is the first of the fragments of a datagram.
     #[inline]
     pub fn is_leading(&self) -> bool {
         self.offset == 0 && self.more
@@ -56,7 +56,7 @@ pub struct DatagramView<'a> {
     /// Payload bytes; 0 for a pure ACK.
     pub payload_bytes: u32,
     /// Length of the datagram in bytes, IP header included, as its sender made it. Where a router
-    /// has cut it, the pieces that came are 20 bytes longer for each cut, 48 with IPv6:
+    /// has cut it, the fragments that came are 20 bytes longer for each cut, 48 with IPv6:
     /// [`Feedback::on_piece`] sees those.
     pub wire_len: u16,
     /// Packets that it came in: 1 if it came whole.
@@ -65,9 +65,9 @@ pub struct DatagramView<'a> {
     pub dont_fragment: bool,
     /// Identification, as in [`PieceView::ip_id`].
     pub ip_id: u32,
-    /// ECN field, congestion experienced if any piece had it.
+    /// ECN field, congestion experienced if any fragment had it.
     pub ecn: Ecn,
-    /// TCP options beside timestamps.
+    /// TCP options other than timestamps.
     pub options: Option<&'a OptionList>,
     /// True if it brought the next bytes in order. False for what fills no gap at the front, for
     /// what is known already, and where there is no payload.
@@ -97,7 +97,7 @@ pub trait Feedback: Send {
     fn wants_pieces(&self) -> bool {
         true
     }
-    /// An IP packet of the path came, whole or a piece.
+    /// An IP packet of the path came, whole or a fragment.
     fn on_piece(&mut self, _now: Time, _piece: &PieceView) {}
     /// A datagram of the path is complete.
     fn on_datagram(&mut self, _now: Time, _datagram: &DatagramView<'_>) -> AckDemand {
@@ -109,7 +109,7 @@ pub trait Feedback: Send {
     fn clocks_acks(&self) -> bool {
         false
     }
-    /// False where the network serves what is sent again before what the flow sent seconds earlier:
+    /// False where the network serves retransmissions before what the flow sent seconds earlier:
     /// PAWS (RFC 7323 section 5) would take all of that for old duplicates. Asked for segments
     /// alone whose timestamp is older than TS.Recent.
     fn wants_paws(&self) -> bool {

@@ -14,7 +14,7 @@
 //! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
 //!    nothing else is in flight. Cancel, or nothing, ends the closed loop in a ramp, never at full
 //!    rate: the router that asked has room for little more than before. An ACK without the option
-//!    repeats the last signal.
+//!    resends the last signal.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
 //!    trip, a quarter of that from there on, until a router asks or the window no longer limits.
@@ -112,11 +112,11 @@ pub struct Params {
     pub switch_acks: u32,
     /// Retransmission timeout, in seconds, of a flow whose ACKs bring a nonce, until a packet is
     /// acknowledged that left after the first of them; 1 to 60. Not in the paper. What waits its
-    /// turn in a full cache, behind a packet of each other flow, waits for no longer than the cache
+    /// turn in a full cache, after a packet of each other flow, waits for no longer than the cache
     /// is deep: 10 s by default.
     pub held_rto_s: u32,
     /// True if routers write their requests on data, which the receiver returns on its ACKs: for
-    /// paths whose ACKs come back by another way. Takes 10 bytes of a data packet instead of 8.
+    /// paths whose ACKs return on another path. Takes 10 bytes of a data packet instead of 8.
     /// Routers then hold nothing of the flow for those downstream. Not in the paper.
     pub notify_on_data: bool,
 }
@@ -577,7 +577,7 @@ impl Controller for Inrpp {
 }
 
 /// The receiver of one path: an empty back-pressure option on every ACK of a sender that speaks
-/// INRPP, for routers to overwrite. Beside timestamps (10 bytes of 40) and this (10) an ACK has
+/// INRPP, for routers to overwrite. Next to timestamps (10 bytes of 40) and this (10) an ACK has
 /// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of echo and both of these: 37. A
 /// sender whose data carry notices has the last of them on each ACK instead: as long, and 39 with a
 /// notice in place of the echo.

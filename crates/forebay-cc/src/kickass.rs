@@ -34,8 +34,8 @@
 //!
 //! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, all of the first
 //! flight among them; on 2 in TCP mode once a code was seen, where indicators are a second apart.
-//! It saves pieces: a cut costs 20 bytes, 58 on Ethernet, and a packet in two pieces is lost twice
-//! as often.
+//! It saves fragments: a cut costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost
+//! twice as often.
 //!
 //! Guards against codes that no router meant: each is a parameter.
 //!
@@ -312,7 +312,7 @@ impl KickAss {
         self.cold.agreement.forget();
     }
 
-    /// The packets that this ACK tells of.
+    /// The packets that this ACK reports.
     fn note_arrival(&mut self, ack: &Ack<'_>) {
         if let Some((tag, _)) = ack.newest {
             let (count, clear) = (tag.0 >> 1, tag.0 & 1 != 0);
@@ -327,7 +327,7 @@ impl KickAss {
         let last = report.last?;
         let rate = match self.cold.settings.take {
             RateSelection::Last => Some(last.rate()),
-            RateSelection::Least => report.least.map(Code::rate),
+            RateSelection::Min => report.least.map(Code::rate),
             RateSelection::Mean => report.rate,
         };
         Some((last, rate.unwrap_or(last.rate())))

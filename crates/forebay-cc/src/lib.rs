@@ -1,4 +1,4 @@
-//! Congestion control: what a path may send, and what a receiver tells back. One file per
+//! Congestion control: what a path may send, and what a receiver feeds back. One file per
 //! algorithm.
 //!
 //! Pure: `no_std`, no clock, no I/O. Knows nothing of connections: an algorithm is testable with no

@@ -40,9 +40,9 @@ pub struct Params {
     /// Segments that one ACK may add in slow start, at least 1. RFC 5681 eq. 2: 1; RFC 3465 section
     /// 2.3 allows 2, but not after a timeout; Linux has no limit.
     pub abc_l: u32,
-    /// Take ECN for a milder signal than loss: 0.8 instead of 0.5 (RFC 8511).
+    /// Treat ECN as a milder signal than loss: 0.8 instead of 0.5 (RFC 8511).
     pub abe: bool,
-    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if
+    /// Minimum silence after which the window is cut to the initial window, in milliseconds, if
     /// the retransmission timeout is not longer (RFC 5681 section 4.1 with the floor of RFC 6298
     /// eq. 2.4; Linux 200); 0: never.
     pub idle_restart_ms: u32,

@@ -39,7 +39,7 @@
 //! a deep buffer takes all that start sends. After an interval in which less than 0.8 of what its
 //! rate allows has left, and 10 packets or more and more than twice the knee were lost, r falls to
 //! T and a decision begins: where the receive buffer holds back what is sent, experiments send the
-//! same and utility tells nothing. The code's jump to the rate of arrivals above
+//! same and utility is uninformative. The code's jump to the rate of arrivals above
 //! 200 Mbit/s is left out. ECN marks are not answered: an echo does not say which packet, so that
 //! no interval can be charged with it.
 

@@ -210,7 +210,7 @@ impl Feedback for RcpEcho {
     }
 
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
-        // A SYN-ACK may be full (MPTCP): then the first ACK tells, and until then the sender has no
+        // A SYN-ACK may be full (MPTCP): then the first ACK does, and until then the sender has no
         // rate.
         if let Some(grant) = self.last
             && options.len() + usize::from(GRANT_BYTES) <= MAX_OPTION_BYTES

@@ -54,7 +54,7 @@ const HEARTBEAT: Span = Span::from_millis(50);
 const MIN_BYTES: u16 = 100;
 /// Headers of a packet: IPv4, TCP, timestamps and the option on data.
 const HEADER_BYTES: u64 = 56;
-/// A forecast is taken for new after so long, whatever its number.
+/// A forecast counts as new after this long, whatever its number.
 const STALE: Span = Span::from_secs(1);
 
 /// The sender of one path.

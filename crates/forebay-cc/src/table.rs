@@ -56,7 +56,7 @@ macro_rules! algorithms {
         /// The receiver halves.
         #[derive(Default)]
         pub enum AnyFeedback {
-            /// Tells nothing beyond what TCP tells.
+            /// Feeds back nothing beyond what TCP does.
             #[default]
             None,
             $($(#[doc = $summary] $Receiver(crate::$module::$Receiver),)?)*
@@ -110,7 +110,7 @@ macro_rules! algorithms {
             }
         }
         impl AnyController {
-            /// The machine itself behind a trait object, without the enum around it.
+            /// The machine itself as a trait object, without the enum around it.
             pub fn into_boxed(self) -> Box<dyn Controller> {
                 match self {
                     $(AnyController::$Variant(c) => Box::new(c),)*

@@ -66,14 +66,14 @@ pub enum Rules {
 pub struct Params {
     /// `paper` (1995) or `linux` (net/ipv4/tcp_vegas.c).
     pub rules: Rules,
-    /// Fewest own segments in queues, above 0. The paper has 1 (Vegas-1,3) and 2 (Vegas-2,4), Linux
-    /// 2.
+    /// Minimum number of own segments in queues, above 0. The paper has 1 (Vegas-1,3) and 2
+    /// (Vegas-2,4), Linux 2.
     pub alpha: f64,
-    /// Most own segments in queues, alpha or more. The paper has 3 and 4, Linux 4.
+    /// Maximum number of own segments in queues, alpha or more. The paper has 3 and 4, Linux 4.
     pub beta: f64,
     /// Own segments in queues that end slow start, 0 or more. Paper and Linux: 1.
     pub gamma: f64,
-    /// Shortest silence after which the window is cut to the initial window, in milliseconds, if
+    /// Minimum silence after which the window is cut to the initial window, in milliseconds, if
     /// the retransmission timeout is not longer (Linux 200); 0: never (paper).
     pub idle_restart_ms: u32,
 }

@@ -1,7 +1,7 @@
 //! What every algorithm of the table must hold, whatever happens to it.
 //!
-//! Two copies of a machine get the same random operations: one as its enum variant, one behind
-//! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the laws of
+//! Two copies of a machine get the same random operations: one as its enum variant, one as
+//! `Custom(Box<dyn Controller>)`. They must agree in everything they show, and keep the contract of
 //! [`Controller`]. A failure names algorithm and seed.
 
 use forebay_base::{Addr, IpVersion, OptionList, Rng, Span, Stream, Time};
@@ -268,14 +268,14 @@ impl Sender {
         }
         options
     }
-    /// What a receiver of Sprout tells: of any tick, nothing or more than a path can carry.
+    /// What a receiver of Sprout reports: of any tick, nothing or more than a path can carry.
     fn forecast(&mut self) -> Forecast {
         let most = [1, 12, 256][self.rng.below(3) as usize];
         let mut packets = [0; TICKS];
         packets.iter_mut().for_each(|packets| *packets = self.rng.below(most) as u8);
         Forecast { number: self.rng.below(256) as u8, packets }
     }
-    /// What a receiver of Kick-Ass tells: codes of all rates, changing or not, or none.
+    /// What a receiver of Kick-Ass reports: codes of all rates, changing or not, or none.
     fn report(&mut self) -> Report {
         let base = 3 + self.rng.below(4) * 60;
         let draw = |rng: &mut Rng| Code::from_byte((base + rng.below(3)) as u8);

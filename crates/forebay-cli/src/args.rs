@@ -8,7 +8,7 @@ use std::path::PathBuf;
 const MAX_SEEDS: u64 = 10_000;
 /// Most threads in one run.
 const MAX_THREADS: usize = 256;
-/// Most runs that may go side by side.
+/// Most runs that may go in parallel.
 const MAX_JOBS: usize = 1024;
 
 /// Simulates networks, and compares congestion control on them.
@@ -130,7 +130,7 @@ pub struct RunArgs {
 #[command(after_help = "Examples:
   forebay reproduce                      every experiment of every source
   forebay reproduce inrpp/dumbbell       one of them: a paper's figures
-  forebay reproduce linux                the TCP of the Linux kernel beside ours
+  forebay reproduce linux                comparison with Linux kernel TCP
   forebay reproduce inrpp --quick        fewer seeds
   forebay reproduce verus/now --out now  with the page of every set-up
   forebay reproduce mine.toml            an experiment of yours (format: experiments/)
@@ -252,7 +252,7 @@ pub struct BenchArgs {
     /// Benchmarks to run, separated by commas; without it all but the scale series
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = benches())]
     pub only: Vec<String>,
-    /// Threads inside one run
+    /// Threads per run
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
     /// Folder with s3_links.csv, s3_hosts.csv and s3_flows.csv; without it s3 is skipped
@@ -281,7 +281,7 @@ pub struct ManArgs {
     /// Write forebay.1, forebay-run.1 and so on into this folder, which is made
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace files in that folder that are no such pages
+    /// Replace files in that folder that are not man pages
     #[arg(long, requires = "out")]
     pub force: bool,
 }
@@ -298,7 +298,7 @@ pub struct ChannelArgs {
 
 #[derive(Debug, Subcommand)]
 pub enum ChannelCommand {
-    /// Print what traces are like, and plot them
+    /// Print statistics of traces, and plot them
     Show(ShowArgs),
     /// Write the trace of a model, in mahimahi's format
     Generate(GenerateArgs),
@@ -335,7 +335,7 @@ pub struct ShowArgs {
     /// Write plots to this file (SVG)
     #[arg(long, value_name = "FILE")]
     pub plot: Option<PathBuf>,
-    /// Replace a file that is there and is no such plot
+    /// Replace an existing file that is not such a plot
     #[arg(long, requires = "plot")]
     pub force: bool,
     /// Print one JSON object, and nothing else
@@ -356,7 +356,7 @@ pub struct GenerateArgs {
     /// Write to this file; without it to standard output
     #[arg(long, short, value_name = "FILE")]
     pub out: Option<PathBuf>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long, requires = "out")]
     pub force: bool,
     #[command(flatten)]
@@ -372,13 +372,13 @@ pub struct ConvertArgs {
     pub from: PathBuf,
     /// The other of the two
     pub to: PathBuf,
-    /// Rates of a trace are means over so many ms
+    /// Rates of a trace are means over this many ms
     #[arg(long, value_name = "N", default_value = "100", value_parser = bin_ms())]
     pub bin_ms: u64,
     /// The last rate holds until then; default: as long as the one before it
     #[arg(long, value_name = "SECONDS")]
     pub end_s: Option<f64>,
-    /// Replace a file that is there
+    /// Replace an existing file
     #[arg(long)]
     pub force: bool,
 }

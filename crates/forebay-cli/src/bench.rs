@@ -1,4 +1,4 @@
-//! `forebay bench`: CPU time per packet-hop, beside what other simulators needed elsewhere.
+//! `forebay bench`: CPU time per packet-hop, compared with what other simulators needed elsewhere.
 
 use crate::args::BenchArgs;
 use crate::failure::Failure;

@@ -28,7 +28,7 @@ pub fn completions(
 }
 
 /// The script for zsh, which offers nothing but the names of an argument that has some, with files
-/// beside them. Other shells offer files by themselves where no name fits.
+/// next to them. Other shells offer files by themselves where no name fits.
 fn with_files(script: &str) -> String {
     let line = |line: &str| {
         let named = line.starts_with("':scenario --") || line.starts_with("'::name --");

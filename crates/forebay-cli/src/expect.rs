@@ -29,7 +29,7 @@ pub fn outcome(of: &ExpectationResult) -> String {
     named(&format!("{}: ", of.protocol), of.name.as_deref(), &expected) + ": " + &value
 }
 
-/// What was expected, and the value, in digits that tell the two apart.
+/// What was expected, and the value, in digits that distinguish the two.
 fn sentence(of: &ExpectationResult) -> (String, String) {
     let metric = comparable().find(|metric| metric.name == of.metric);
     let metric = metric.expect("results name what expectations may name");

@@ -22,7 +22,7 @@ pub enum Failure {
     Unmet(String),
     /// Stopped by a person; what is missing.
     Interrupted(String),
-    /// Nobody reads the output any more, as with `| head`.
+    /// No one reads the output any more, as with `| head`.
     Unread,
 }
 
@@ -35,7 +35,7 @@ impl Failure {
     pub fn run(what: impl Display) -> Failure {
         Failure::Run(what.to_string())
     }
-    /// Tell the person, and give the exit code.
+    /// Report it to the user, and give the exit code.
     pub fn report(&self) -> u8 {
         let mut stderr = io::stderr();
         let paint = Paint::of(&stderr);

@@ -1,4 +1,4 @@
-//! Files that a command was told to write.
+//! Files that a command writes.
 
 use crate::failure::Failure;
 use forebay_lab::report::replace;
@@ -7,7 +7,7 @@ use std::fs::{self, File};
 use std::io::{self, ErrorKind, Read};
 use std::path::Path;
 
-/// A file that a command was told to write. What is there already is replaced only if the command
+/// A file that a command writes. What is there already is replaced only if the command
 /// wrote it itself, or with `--force`.
 pub struct Target<'a> {
     pub path: &'a Path,
@@ -98,7 +98,7 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
     matches!((a.canonicalize(), b.canonicalize()), (Ok(a), Ok(b)) if a == b)
 }
 
-/// Write a file beside its place, and rename it: whoever reads it sees all of it or what was there
+/// Write a file next to its place, and rename it: readers see all of it or what was there
 /// before. Nothing is left if that fails.
 ///
 /// A link leads to the file that is written. What is no file, a device or a pipe, is written to as

@@ -1,4 +1,4 @@
-//! `forebay report`: the page of a folder of results, made again, or of several beside each other.
+//! `forebay report`: the page of a folder of results, made again, or of several compared.
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;

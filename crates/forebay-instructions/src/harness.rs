@@ -106,7 +106,7 @@ fn text(output: &Output) -> String {
     [&output.stdout, &output.stderr].map(|bytes| String::from_utf8_lossy(bytes)).concat()
 }
 
-/// What counts depend on beside the code.
+/// What counts depend on next to the code.
 pub fn circumstances() -> String {
     let version = |program: &str| {
         let output = Command::new(program).arg("--version").output();

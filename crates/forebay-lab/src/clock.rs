@@ -26,7 +26,7 @@ fn cpu() -> Duration {
     )
 }
 
-/// Wall-clock time, where the system does not tell.
+/// Wall-clock time, where the system does not report it.
 #[cfg(not(unix))]
 fn cpu() -> Duration {
     wall()

@@ -33,7 +33,7 @@ pub enum StoreError {
         path: PathBuf,
         /// The scenario, as its user gave it; empty if the results do not say.
         scenario: String,
-        /// When they were written: `2026-11-22 04:12 UTC`; None if the system does not tell.
+        /// When they were written: `2026-11-22 04:12 UTC`; None if the system does not report it.
         made: Option<String>,
     },
     /// Another process is writing results to the folder.

@@ -1,5 +1,5 @@
-//! What the system tells of memory: the peak of this process, and what is left. Linux tells;
-//! elsewhere nothing is known.
+//! What the system reports about memory: the peak of this process, and what is left. Linux reports
+//! it; elsewhere nothing is known.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -12,14 +12,15 @@ pub(crate) fn reset_peak() {
     let _ = fs::write("/proc/self/clear_refs", "5");
 }
 
-/// The peak of resident memory in MiB since the last reset; None where the system does not tell.
+/// The peak of resident memory in MiB since the last reset; None where the system does not report
+/// it.
 pub(crate) fn peak_mib() -> Option<f64> {
     high_water_mib(&fs::read_to_string("/proc/self/status").ok()?)
 }
 
 /// Memory that this process may still take, in bytes: what the system can give without swapping,
 /// and what is left below the limits of the control groups that the process is in. None where the
-/// system does not tell.
+/// system does not report it.
 pub fn available_bytes() -> Option<u64> {
     let system = mem_available(&fs::read_to_string("/proc/meminfo").ok()?)?;
     // a kernel without them sets no limits
@@ -42,7 +43,7 @@ fn mem_available(meminfo: &str) -> Option<u64> {
     kib.checked_mul(1024)
 }
 
-/// The files in which a hierarchy of control groups tells the limit, the use, and in `memory.stat`
+/// The files in which a hierarchy of control groups gives the limit, the use, and in `memory.stat`
 /// the pages of files that it would give up first, which count as use.
 struct Files {
     limit: &'static str,

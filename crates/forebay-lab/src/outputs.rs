@@ -1,11 +1,11 @@
-//! What is kept of runs beside their results.
+//! What is kept of runs besides their results.
 
 use crate::observe::{CaptureFilter, CaptureLimit, EventWriter, RunObserver, WantedCapture};
 use crate::store::{SeriesWriter, Store};
 use forebay_run::{EventFilter, Record, Recorder, RunError, RunStart};
 use forebay_sim::{Observer, Simulation};
 
-/// What is kept of runs beside their results; by default nothing.
+/// What is kept of runs besides their results; by default nothing.
 #[derive(Clone, Copy, Default)]
 pub struct Outputs<'a> {
     /// Where series go (and a capture, if wanted); None: no series.

@@ -32,18 +32,18 @@ pub struct Sweep {
 /// Memory of all runs, which share a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SweepMemory {
-    /// Runs that went side by side.
+    /// Runs that went in parallel.
     pub jobs: usize,
     /// Why they are fewer than were wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fewer_jobs: Option<String>,
     /// Estimate of what the dearest run needs, the program included, in MiB.
     pub need_mib: f64,
-    /// What was available before the first run, or what was allowed, in MiB; None where nobody
-    /// knows.
+    /// What was available before the first run, or what was allowed, in MiB; None if
+    /// unknown.
     pub available_mib: Option<f64>,
     /// Measured: the peak of resident memory of the process while they ran, in MiB; None where the
-    /// system does not tell. With one run at a time it is what the dearest run took, with the
+    /// system does not report it. With one run at a time it is what the dearest run took, with the
     /// results of all.
     pub peak_mib: Option<f64>,
     /// `peak_mib` by `jobs`: what a run took on average where all are alike.

@@ -266,7 +266,7 @@ fn empty_window(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Option<
     })
 }
 
-/// Flows whose senders had no answer for so long that they ended.
+/// Flows whose senders ended for want of an answer.
 fn gave_up(name: &str, runs: &[&RunResult]) -> Option<String> {
     let flows = || runs.iter().flat_map(|run| &run.per_flow);
     let (ended, all) = (flows().filter(|flow| flow.end == "timed_out").count(), flows().count());
@@ -377,7 +377,7 @@ mod tests {
         assert!(summary.notes[0].starts_with("b: 0 of 3 flows completed"), "{:?}", summary.notes);
     }
 
-    /// 20, 22 and 30 s beside 19, 22.5 and 27 s with the same seeds; a has no run of seed 4.
+    /// 20, 22 and 30 s against 19, 22.5 and 27 s with the same seeds; a has no run of seed 4.
     #[test]
     fn differences_are_those_of_runs_with_the_same_seed() {
         let runs = |names: &[&str]| -> Vec<RunResult> {

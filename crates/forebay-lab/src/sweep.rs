@@ -1,4 +1,4 @@
-//! Many seeds and protocols, side by side.
+//! Many seeds and protocols, in parallel.
 
 use crate::memory;
 use crate::result::{RunKey, Sweep, SweepMemory};
@@ -29,7 +29,7 @@ pub struct SweepOptions<'a> {
     pub jobs: usize,
     /// How each is run; `progress` of it is not used.
     pub run: RunOptions<'a>,
-    /// Told of progress several times a second, from any thread.
+    /// Receives progress several times a second, from any thread.
     pub progress: Option<&'a (dyn Fn(&SweepProgress) + Sync)>,
 }
 
@@ -45,9 +45,9 @@ pub struct SweepProgress {
 }
 
 impl SweepPlan<'_> {
-    /// How many of the runs go side by side if `wanted` are wanted, each in so many threads, and
+    /// How many of the runs go in parallel if `wanted` are wanted, each in this many threads, and
     /// with series if that is true: no more than fit into the memory that is available, with the
-    /// results of all; where nobody knows what is, as many as are wanted. A protocol that cannot be
+    /// results of all; where that is unknown, as many as are wanted. A protocol that cannot be
     /// built is left out: its run says why.
     pub fn admit(
         &self,
@@ -92,8 +92,8 @@ pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
     sweep
 }
 
-/// Of runs that are over. What was available before them is known to whoever chose the number of
-/// jobs.
+/// Of runs that are over. What was available before them is known to the code that chose the number
+/// of jobs.
 fn memory_of(runs: &[RunResult], jobs: usize) -> SweepMemory {
     let tenths = |mib: f64| (mib * 10.0).round() / 10.0;
     let peak_mib = memory::peak_mib();

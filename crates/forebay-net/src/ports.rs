@@ -35,7 +35,7 @@ impl PortTable {
         let (from, to) = (self.first[node.index()], self.first[node.index() + 1]);
         &self.links[from as usize..to as usize]
     }
-    /// The link behind a port.
+    /// The link of a port.
     #[inline]
     pub fn link(&self, node: NodeId, port: PortId) -> LinkId {
         self.links[self.first[node.index()] as usize + port.index()]

@@ -1,13 +1,13 @@
 //! Putting fragments together again (RFC 791 section 3.2, RFC 815, RFC 8200 section 4.5), within
 //! bounds.
 //!
-//! A piece that overlaps another, and pieces that disagree about the length of the datagram, end
-//! the whole datagram (RFC 5722's rule for IPv6, safe for IPv4). An exact duplicate ends only
-//! itself; so does a piece that no datagram can have: without payload, not the last and no multiple
-//! of 8 bytes long, or beyond 65 535 bytes. As in Linux, while the memory is full no piece is
-//! taken, not even one that would complete a datagram.
+//! A fragment that overlaps another, and fragments that disagree about the length of the datagram,
+//! end the whole datagram (RFC 5722's rule for IPv6, safe for IPv4). An exact duplicate ends only
+//! itself; so does a fragment that no datagram can have: without payload, not the last and no
+//! multiple of 8 bytes long, or beyond 65 535 bytes. As in Linux, while the memory is full no
+//! fragment is taken, not even one that would complete a datagram.
 //!
-//! Two datagrams with the same identification may be mixed up (RFC 4963). The pieces are put
+//! Two datagrams with the same identification may be mixed up (RFC 4963). The fragments are put
 //! together by their bytes then, and the checksum of TCP decides.
 
 use alloc::boxed::Box;
@@ -22,12 +22,12 @@ pub struct ReassemblyLimits {
     /// How long a datagram may stay incomplete: `net.ipv4.ipfrag_time`, 30 s. (RFC 1122 section
     /// 3.3.2 asks for 60 to 120 s.)
     pub timeout: Span,
-    /// No piece is taken while those held take more memory than this, as [`piece_memory`] counts:
-    /// `net.ipv4.ipfrag_high_thresh`, 4 MiB.
+    /// No fragment is taken while those held take more memory than this, as [`piece_memory`]
+    /// counts: `net.ipv4.ipfrag_high_thresh`, 4 MiB.
     pub memory_bytes: u64,
-    /// What is held of a datagram is dropped when its next piece comes, if that is more than this
-    /// many pieces of its source behind its last one: `net.ipv4.ipfrag_max_dist`, 64. 0 turns it
-    /// off. Nothing of this in IPv6, whose identifications do not come round so soon.
+    /// What is held of a datagram is dropped when its next fragment comes, if that is more than
+    /// this many fragments of its source after its last one: `net.ipv4.ipfrag_max_dist`, 64. 0
+    /// turns it off. Nothing of this in IPv6, whose identifications do not come round so soon.
     pub max_distance: u32,
 }
 
@@ -50,23 +50,23 @@ impl Default for ReassemblyLimits {
     }
 }
 
-/// Memory that Linux counts for a piece of `wire_len` bytes, on a 64-bit machine: 256 bytes of
+/// Memory that Linux counts for a fragment of `wire_len` bytes, on a 64-bit machine: 256 bytes of
 /// `sk_buff`, and a power of two that holds the packet with 14 bytes of Ethernet, 64 of headroom
-/// and 320 of `skb_shared_info`. So 2834 leading pieces of 420 bytes, each with the
+/// and 320 of `skb_shared_info`. So 2834 first fragments of 420 bytes, each with the
 /// [`DATAGRAM_MEMORY`] of its datagram, fill 4 MiB, which is what Linux 6.18 was measured to do.
 pub fn piece_memory(wire_len: u16) -> u64 {
     256 + (u64::from(wire_len) + 14 + 64 + 320).next_power_of_two()
 }
 
-/// Memory that Linux counts for a datagram beside its pieces (`struct ipq`), in bytes.
+/// Memory that Linux counts for a datagram besides its fragments (`struct ipq`), in bytes.
 pub const DATAGRAM_MEMORY: u64 = 200;
 
 /// Longest datagram, in bytes.
 const MAX_DATAGRAM: u32 = u16::MAX as u32;
 
 /// Source, destination, protocol and identification of a datagram, from the high bits down: one
-/// number, because maps compare keys many times per piece. IPv6 pieces of one datagram may name
-/// different protocols (RFC 8200 section 4.5), and have [`ANY_PROTOCOL`] here.
+/// number, because maps compare keys many times per fragment. IPv6 fragments of one datagram may
+/// name different protocols (RFC 8200 section 4.5), and have [`ANY_PROTOCOL`] here.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Key(u128);
 
@@ -87,17 +87,17 @@ impl Key {
 /// Reserved by IANA: no datagram has it.
 const ANY_PROTOCOL: u8 = 255;
 
-/// A datagram of which pieces are held.
+/// A datagram of which fragments are held.
 struct Partial {
     /// Number in the order in which datagrams began.
     number: u64,
     /// In order of offset, none overlapping another.
     pieces: Vec<Packet>,
-    /// Payload of all pieces, in bytes.
+    /// Payload of all fragments, in bytes.
     held_bytes: u32,
-    /// Where it ends, if the last piece is here.
+    /// Where it ends, if the last fragment is here.
     end: Option<u32>,
-    /// Pieces that had come from its source when its last one came.
+    /// Fragments that had come from its source when its last one came.
     came: u64,
 }
 
@@ -112,20 +112,20 @@ impl Partial {
     /// Why it is given up when its time is over.
     fn what_is_missing(&self, arena: &Arena) -> DropReason {
         if self.pieces.first().is_some_and(|first| Range::of(first, arena).first == 0) {
-            DropReason::TailMissing
+            DropReason::FragmentMissing
         } else {
-            DropReason::LeadingMissing
+            DropReason::FirstFragmentMissing
         }
     }
 }
 
-/// Where a piece lies in its datagram.
+/// Where a fragment lies in its datagram.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Range {
     first: u32,
     /// The byte after the last.
     end: u32,
-    /// Pieces follow.
+    /// Fragments follow.
     more: bool,
 }
 
@@ -135,7 +135,7 @@ impl Range {
         let first = u32::from(part.offset);
         Range { first, end: first + u32::from(piece.payload_len()), more: part.more }
     }
-    /// No datagram has such a piece.
+    /// No datagram has such a fragment.
     fn is_malformed(&self, header_len: u16) -> bool {
         let len = self.end - self.first;
         len == 0
@@ -144,7 +144,7 @@ impl Range {
     }
 }
 
-/// What becomes of a piece beside those that are held.
+/// What becomes of a fragment besides those that are held.
 enum Fit {
     /// It goes in at this place.
     At(usize),
@@ -154,7 +154,7 @@ enum Fit {
     Conflict,
 }
 
-/// Where a piece belongs among those of `partial`.
+/// Where a fragment belongs among those of `partial`.
 fn fit(partial: &Partial, new: Range, arena: &Arena) -> Fit {
     let at = partial.pieces.partition_point(|p| Range::of(p, arena).first < new.first);
     let before = at.checked_sub(1).map(|i| Range::of(&partial.pieces[i], arena));
@@ -164,7 +164,7 @@ fn fit(partial: &Partial, new: Range, arena: &Arena) -> Fit {
     }
     let overlaps =
         before.is_some_and(|b| b.end > new.first) || after.is_some_and(|a| a.first < new.end);
-    // Behind the last piece there is none.
+    // None follows the last fragment.
     let beyond = partial.end.is_some_and(|end| new.end > end || !new.more);
     let is_last = !new.more && after.is_some();
     if overlaps || beyond || is_last { Fit::Conflict } else { Fit::At(at) }
@@ -174,7 +174,7 @@ fn fit(partial: &Partial, new: Range, arena: &Arena) -> Fit {
 #[derive(Default)]
 pub struct Reassembly {
     limits: ReassemblyLimits,
-    /// Made when the first piece comes.
+    /// Made when the first fragment comes.
     held: Option<Box<Held>>,
 }
 
@@ -185,7 +185,7 @@ struct Held {
     since: BTreeMap<u64, (Time, Key)>,
     /// Datagrams that have begun so far.
     begun: u64,
-    /// Pieces that have come so far, by source: of those of which pieces are held.
+    /// Fragments that have come so far, by source: of those of which fragments are held.
     came: BTreeMap<Addr, u64>,
     /// What all that is held takes.
     memory: u64,
@@ -197,8 +197,9 @@ impl Reassembly {
         Reassembly { limits, held: None }
     }
 
-    /// A piece came. The datagram and the number of its pieces, if this was the last one; with CE
-    /// if any piece had it (RFC 3168 section 5.3). What is dropped is counted in `drops`.
+    /// A fragment came. The datagram and the number of its fragments, if this was the last one;
+    /// with CE if any fragment had it (RFC 3168 section 5.3). What is dropped is counted in
+    /// `drops`.
     pub fn on_piece(
         &mut self,
         now: Time,
@@ -210,7 +211,7 @@ impl Reassembly {
         let pieces = self.take_pieces(now, packet, arena, drops)?;
         join(pieces, plan, arena, drops)
     }
-    /// The same without putting them together: all pieces of the datagram, in order of offset.
+    /// The same without putting them together: all fragments of the datagram, in order of offset.
     pub(crate) fn take_pieces(
         &mut self,
         now: Time,
@@ -238,12 +239,12 @@ impl Reassembly {
         let came = held.count(packet.src());
         let last_came = held.partial.get(&key).map_or(came, |partial| partial.came);
         if is_v4 && limits.max_distance > 0 && came - last_came > u64::from(limits.max_distance) {
-            held.give_up(key, DropReason::PieceStale, arena, drops);
+            held.give_up(key, DropReason::FragmentTooDistant, arena, drops);
         }
         held.add(key, (now, came), packet, arena, drops)
     }
 
-    /// Pieces held.
+    /// Fragments held.
     pub fn held_packets(&self) -> u64 {
         let partial = self.held.iter().flat_map(|held| held.partial.values());
         partial.map(|p| p.pieces.len() as u64).sum()
@@ -251,12 +252,12 @@ impl Reassembly {
 }
 
 impl Held {
-    /// Pieces that have come from `src` so far, with one that comes now.
+    /// Fragments that have come from `src` so far, with one that comes now.
     fn count(&self, src: Addr) -> u64 {
         self.came.get(&src).map_or(1, |came| came + 1)
     }
-    /// Put a piece to those of its datagram; `at` is now, and how many have come from its source.
-    /// All of them, if the datagram is whole now.
+    /// Put a fragment to those of its datagram; `at` is now, and how many have come from its
+    /// source. All of them, if the datagram is whole now.
     fn add(
         &mut self,
         key: Key,
@@ -274,12 +275,12 @@ impl Held {
         self.came.insert(key.src(), at.1);
         match fit(partial, range, arena) {
             Fit::Duplicate => {
-                drops.record(packet, DropReason::PieceDuplicate, arena);
+                drops.record(packet, DropReason::FragmentDuplicate, arena);
                 return None;
             }
             Fit::Conflict => {
-                drops.record(packet, DropReason::PieceOverlap, arena);
-                self.give_up(key, DropReason::PieceOverlap, arena, drops);
+                drops.record(packet, DropReason::FragmentOverlap, arena);
+                self.give_up(key, DropReason::FragmentOverlap, arena, drops);
                 return None;
             }
             Fit::At(at) => {
@@ -301,7 +302,7 @@ impl Held {
         let (pieces, number) = (Vec::new(), self.begun);
         self.partial.insert(key, Partial { number, pieces, held_bytes: 0, end: None, came: 0 });
     }
-    /// The pieces held of a datagram; none are held any more.
+    /// The fragments held of a datagram; none are held any more.
     fn remove(&mut self, key: Key) -> Vec<Packet> {
         let Some(partial) = self.partial.remove(&key) else { return Vec::new() };
         self.since.remove(&partial.number);
@@ -386,7 +387,7 @@ mod tests {
             let Bench { buffer, arena, drops, plan, now } = self;
             buffer.on_piece(*now, packet, plan, arena, drops)
         }
-        /// A piece of UDP with bytes of its own. Length of the datagram, if that made it whole.
+        /// A fragment of UDP with bytes of its own. Length of the datagram, if that made it whole.
         fn piece(&mut self, ip_id: u32, first: u16, len: u16, more: bool) -> Option<u16> {
             let body = vec![first as u8; usize::from(len)];
             let piece = Some(FragmentRange::from_outside(first, more, UDP));
@@ -429,12 +430,12 @@ mod tests {
                 }
             }
             assert_eq!(whole, Some(49), "{order:?}");
-            assert_eq!(bench.dropped(), [(DropReason::PieceDuplicate, 2)]);
+            assert_eq!(bench.dropped(), [(DropReason::FragmentDuplicate, 2)]);
             assert!(bench.is_empty());
         }
     }
 
-    /// Each list ends with the piece that contradicts those before it.
+    /// Each list ends with the fragment that contradicts those before it.
     #[test]
     fn pieces_that_overlap_or_disagree_about_the_length_end_the_datagram() {
         let cases: [&[(u16, u16, bool)]; 9] = [
@@ -455,7 +456,7 @@ mod tests {
             }
             assert_eq!(
                 bench.dropped(),
-                [(DropReason::PieceOverlap, case.len() as u64)],
+                [(DropReason::FragmentOverlap, case.len() as u64)],
                 "{case:?}"
             );
             assert!(bench.is_empty());
@@ -476,7 +477,7 @@ mod tests {
         assert_eq!((bench.drops.total(), bench.buffer.held_packets()), (4, 1));
     }
 
-    /// Linux 6.18, measured: 2834 leading pieces of 420 bytes fill 4 MiB. Then nothing is taken
+    /// Linux 6.18, measured: 2834 first fragments of 420 bytes fill 4 MiB. Then nothing is taken
     /// until their 30 s are over.
     #[test]
     fn memory_is_full_when_that_of_linux_is_and_until_time_is_over() {
@@ -493,7 +494,7 @@ mod tests {
         bench.now = Time::from_secs(30);
         assert_eq!(bench.piece(4000, 0, 400, true), None);
         assert_eq!(bench.piece(4000, 400, 8, false), Some(428));
-        assert_eq!(bench.drops.count(DropReason::TailMissing), 2834);
+        assert_eq!(bench.drops.count(DropReason::FragmentMissing), 2834);
         assert!(bench.is_empty());
     }
 
@@ -510,13 +511,13 @@ mod tests {
         assert_eq!(bench.dropped(), []);
         bench.now = Time::from_millis(200);
         assert_eq!(bench.piece(3, 8, 8, false), Some(36));
-        let expected = [(DropReason::TailMissing, 2), (DropReason::LeadingMissing, 1)];
+        let expected = [(DropReason::FragmentMissing, 2), (DropReason::FirstFragmentMissing, 1)];
         assert_eq!(bench.dropped(), expected);
         assert!(bench.is_empty());
     }
 
-    /// Linux, `ip_frag_too_far`: the next piece of a datagram is the 64th of its source behind its
-    /// last one, at most.
+    /// Linux, `ip_frag_too_far`: the next fragment of a datagram is the 64th of its source after
+    /// its last one, at most.
     #[test]
     fn a_piece_that_comes_after_many_others_begins_anew() {
         for (others, whole) in [(63, Some(36)), (64, None)] {
@@ -524,7 +525,10 @@ mod tests {
             bench.piece(9, 0, 8, true);
             (0..others).for_each(|id| assert_eq!(bench.piece(100 + id, 8, 8, true), None));
             assert_eq!(bench.piece(9, 8, 8, false), whole, "{others}");
-            assert_eq!(bench.drops.count(DropReason::PieceStale), u64::from(whole.is_none()));
+            assert_eq!(
+                bench.drops.count(DropReason::FragmentTooDistant),
+                u64::from(whole.is_none())
+            );
         }
         let limits = ReassemblyLimits { max_distance: 0, ..ReassemblyLimits::default() };
         let mut bench = Bench { buffer: Reassembly::new(limits), ..Bench::default() };
@@ -533,7 +537,7 @@ mod tests {
         assert_eq!(bench.piece(9, 8, 8, false), Some(36));
     }
 
-    /// A piece of IPv6 with bytes of its own, of that next header.
+    /// A fragment of IPv6 with bytes of its own, of that next header.
     fn piece_v6(bench: &mut Bench, id: u32, next_header: u8, at: (u16, u16, bool)) -> Option<u16> {
         let (first, len, more) = at;
         let body = Some(vec![first as u8; usize::from(len)].into());
@@ -547,11 +551,11 @@ mod tests {
         Some(len)
     }
 
-    /// RFC 8200 section 4.5: pieces belong together by addresses and all 32 bits of the
-    /// identification, whatever their next header; a piece that overlaps ends all (RFC 5722), an
-    /// exact duplicate itself; a piece that is not the last has a multiple of 8 bytes; a datagram
-    /// waits for 60 s. The identification of IPv4 comes round, that of IPv6 does not: no distance
-    /// ends it.
+    /// RFC 8200 section 4.5: fragments belong together by addresses and all 32 bits of the
+    /// identification, whatever their next header; a fragment that overlaps ends all (RFC 5722), an
+    /// exact duplicate itself; a fragment that is not the last has a multiple of 8 bytes; a
+    /// datagram waits for 60 s. The identification of IPv4 comes round, that of IPv6 does not: no
+    /// distance ends it.
     #[test]
     fn pieces_of_ipv6_are_put_together_by_the_rules_of_rfc_8200() {
         let limits = ReassemblyLimits::of(IpVersion::V6);
@@ -562,10 +566,10 @@ mod tests {
         assert_eq!(piece_v6(&mut bench, id, UDP, (0, 16, true)), None, "again");
         (0..200).for_each(|n| assert_eq!(piece_v6(&mut bench, 900 + n, UDP, (8, 8, true)), None));
         assert_eq!(piece_v6(&mut bench, id, 60, (16, 5, false)), Some(48 + 21));
-        assert_eq!(bench.dropped(), [(DropReason::PieceDuplicate, 1)]);
+        assert_eq!(bench.dropped(), [(DropReason::FragmentDuplicate, 1)]);
         assert_eq!(piece_v6(&mut bench, 8, UDP, (0, 16, true)), None);
         assert_eq!(piece_v6(&mut bench, 8, UDP, (8, 16, false)), None);
-        assert_eq!(bench.drops.count(DropReason::PieceOverlap), 2);
+        assert_eq!(bench.drops.count(DropReason::FragmentOverlap), 2);
         assert_eq!(piece_v6(&mut bench, 9, UDP, (0, 12, true)), None);
         assert_eq!(piece_v6(&mut bench, 9, UDP, (65_480, 8, false)), None); // 48 + 65 488
         assert_eq!(bench.drops.count(DropReason::Malformed), 2);
@@ -573,7 +577,7 @@ mod tests {
         assert_eq!(piece_v6(&mut bench, id & 0xffff, UDP, (0, 16, true)), Some(48 + 21));
         bench.now = Time::from_secs(60);
         assert_eq!(piece_v6(&mut bench, 999, UDP, (0, 8, true)), None);
-        assert_eq!(bench.drops.count(DropReason::LeadingMissing), 200);
+        assert_eq!(bench.drops.count(DropReason::FirstFragmentMissing), 200);
     }
 
     /// A router that is not the source has put the Fragment headers in: the segment has one, too.
@@ -601,7 +605,7 @@ mod tests {
         cut_ipv4(packet, 400, arena).expect("it may be cut")
     }
 
-    /// The identification has come round: the leading piece of one segment and the tail of another
+    /// The identification has come round: the first fragment of one segment and the tail of another
     /// are a datagram with a wrong checksum, which is no TCP segment (RFC 4963). Where both were
     /// the same segment, sent twice, it is that segment.
     #[test]
@@ -617,7 +621,7 @@ mod tests {
             assert_eq!((whole.kind(), whole.wire_len(), pieces), (kind, 1040, 2));
             assert_eq!(whole.protocol(&bench.arena), 6);
             bench.arena.free(whole);
-            assert_eq!(bench.dropped(), [(DropReason::PieceDuplicate, 1)]);
+            assert_eq!(bench.dropped(), [(DropReason::FragmentDuplicate, 1)]);
             assert!(bench.is_empty());
         }
     }

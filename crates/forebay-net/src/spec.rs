@@ -99,11 +99,11 @@ pub struct LinkSpec {
     pub middlebox: Option<MiddleboxSpec>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
-    /// Bytes that each packet costs beside its own (PPP 2, Ethernet 38).
+    /// Bytes that each packet costs in addition to its own (PPP 2, Ethernet 38).
     pub overhead_bytes: u16,
     /// The queue in front of it.
     pub queue: QueueSpec,
-    /// What the port does beside queueing.
+    /// What the port does besides queueing.
     pub scheme: SchemeSpec,
 }
 
@@ -270,7 +270,7 @@ pub enum NetEvent {
     },
 }
 
-/// A forged leading piece of an IPv4 datagram: it claims to hold the beginning of a TCP segment of
+/// A forged first fragment of an IPv4 datagram: it claims to hold the beginning of a TCP segment of
 /// a flow, from its client to its server. Its tail never comes.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SpoofedFragment {
@@ -279,7 +279,7 @@ pub struct SpoofedFragment {
     pub node: NodeId,
     /// The flow.
     pub flow: FlowId,
-    /// Bytes behind the IP header: a multiple of 8, [`SpoofedFragment::MIN_LEAD_BYTES`] to
+    /// Bytes after the IP header: a multiple of 8, [`SpoofedFragment::MIN_LEAD_BYTES`] to
     /// [`SpoofedFragment::MAX_LEAD_BYTES`].
     pub lead_bytes: u16,
     /// What its maker knows of the flow.

@@ -16,7 +16,7 @@ pub const FIRST_PORT: u16 = 1024;
 /// Sockets per address. A host with more sockets has more addresses.
 pub const PORTS_PER_ADDRESS: u32 = (u16::MAX - FIRST_PORT) as u32 + 1;
 
-/// The peer of a socket that listens: whoever comes first.
+/// The peer of a socket that listens: the first to connect.
 pub(crate) const ANY_PEER: Endpoint = Endpoint { addr: Addr(u32::MAX), port: 0 };
 
 /// Both ends of one path of a flow.

@@ -45,7 +45,7 @@ pub enum SchedulerKind {
     Rr,
 }
 
-/// What tells users apart.
+/// What identifies a user.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
@@ -65,7 +65,7 @@ pub struct Params {
     pub scheduler: SchedulerKind,
     /// tc in ms, 1 to 1 000 000. Jalali et al. 2000: 1000 slots of 1.67 ms.
     pub average_ms: f64,
-    /// What tells users apart: "destination" or "source".
+    /// What identifies a user: "destination" or "source".
     pub user: UserBy,
 }
 
@@ -295,7 +295,7 @@ mod tests {
             alone += 1;
             law.serve(now, 1, 1_500);
         }
-        // 200 ln 2 = 138.6 slots; the step of a slot makes it the one before or behind.
+        // 200 ln 2 = 138.6 slots; the step of a slot makes it the one before or after.
         assert!((137..=140).contains(&alone), "{alone}");
     }
 

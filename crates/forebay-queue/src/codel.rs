@@ -40,8 +40,8 @@ mod tests;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// T: sojourn time that may stand, in ms, above 0 and at most 10 000. RFC 8289 section 4.3: 5,
-    /// or 5 to 10 % of the interval; not below the time of one packet on the link.
+    /// T: acceptable standing sojourn time in ms, above 0 and at most 10 000. RFC 8289 section 4.3:
+    /// 5, or 5 to 10 % of the interval; not below the time of one packet on the link.
     pub target_ms: f64,
     /// I: how long the queue must have been above target before a drop, in ms, above the target and
     /// at most 60 000. RFC 8289 section 4.3: 100, about the longest usual round-trip time.

@@ -16,7 +16,7 @@ use crate::port::{PortContext, PortInit};
 use forebay_base::{DropReason, Packet};
 use serde::{Deserialize, Serialize};
 
-/// Drop-tail has no parameters beside its limit.
+/// Drop-tail has no parameters besides its limit.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]

@@ -22,8 +22,8 @@
 //! 1500 for its 1514: with 14 bytes more a queue would send two packets in its first turn, and a
 //! sparse flow wait for both. Differs from Linux in: CoDel's rule about one MTU looks at the queue
 //! of the flow, theirs at all of them; drops by rule 5 do not raise CoDel's count; memory is bytes
-//! of packets, theirs those of buffers. The pieces of fragmented packets have a queue for each pair
-//! of hosts.
+//! of packets, theirs those of buffers. The fragments of fragmented packets have a queue for each
+//! pair of hosts.
 
 use crate::codel::{self, Control, Setting, Source, check_times};
 use crate::discipline::{Discipline, Overflow};
@@ -57,10 +57,11 @@ pub struct Params {
     /// Sojourn time above which each ECN-capable packet is marked as it leaves, in ms, at most
     /// 10 000; 0: none. Linux: `ce_threshold`, none by default.
     pub ce_threshold_ms: f64,
-    /// Bytes of packets that the queues may hold together, beside the limit of the port, at least
-    /// 1500. Linux: 32 MiB.
+    /// Bytes of packets that the queues may hold together, in addition to the limit of the port, at
+    /// least 1500. Linux: 32 MiB.
     pub memory_bytes: u64,
-    /// Most packets that rule 5 drops at once, 1 to 10 000. RFC 8290 section 4.1.3: 64.
+    /// Maximum number of packets that rule 5 drops at once, 1 to 10 000. RFC 8290 section 4.1.3:
+    /// 64.
     pub drop_batch: u32,
 }
 

@@ -40,7 +40,7 @@ mod tests;
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct Params {
-    /// ref: the queueing delay that is aimed at, in ms, above 0 and at most 10 000. RFC 8033
+    /// ref: the target queueing delay in ms, above 0 and at most 10 000. RFC 8033
     /// section 4.2: 15.
     pub target_ms: f64,
     /// Time between two updates in ms, 0.1 to 10 000. RFC 8033 section 4.2: 15.
@@ -53,7 +53,7 @@ pub struct Params {
     /// How long a burst is let through after a time without congestion, in ms, 0 to 10 000. RFC
     /// 8033 section 4.4: 150.
     pub burst_ms: f64,
-    /// Space drops out (rule 6).
+    /// Space out the drops (rule 6).
     pub derandomize: bool,
     /// Mark ECN-capable packets while p is below `ecn_threshold`.
     pub ecn: bool,

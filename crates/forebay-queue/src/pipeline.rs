@@ -94,7 +94,7 @@ impl Pipeline {
     }
     fn leave_changed(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
         let (queue, queued_at) = (self.backlog(), packet.hop_time());
-        // All pieces waited from the same time on.
+        // All fragments waited from the same time on.
         let mut behind = TrailingPackets::new(&mut self.behind, queued_at);
         let mut first = self.scheme.leave(packet, &mut behind, queue, cx);
         if !self.behind.is_empty() {

@@ -60,7 +60,8 @@ pub struct Params {
     pub gentle: bool,
     /// Count bytes instead of packets, so that long packets are marked more often.
     pub byte_mode: bool,
-    /// Length of a usual packet in bytes, 40 to 65535: for m of rule 2, C of rule 8 and byte mode.
+    /// Length of a typical packet in bytes, 40 to 65535: for m of rule 2, C of rule 8 and byte
+    /// mode.
     pub packet_bytes: u16,
     /// Adaptive RED: max_p follows the average queue (rules 6 and 7).
     pub adaptive: bool,

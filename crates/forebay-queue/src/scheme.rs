@@ -32,8 +32,8 @@ impl<'a> TrailingPackets<'a> {
     pub(crate) fn new(packets: &'a mut VecDeque<Packet>, queued_at: Time) -> TrailingPackets<'a> {
         TrailingPackets { packets, queued_at }
     }
-    /// The next of them: cut off from the packet that leaves. Panics if there are [`TrailingPackets::MOST`]
-    /// already.
+    /// The next of them: cut off from the packet that leaves. Panics if there are
+    /// [`TrailingPackets::MOST`] already.
     #[inline]
     pub fn push(&mut self, mut packet: Packet) {
         assert!(
@@ -44,7 +44,8 @@ impl<'a> TrailingPackets<'a> {
         self.packets.push_back(packet);
     }
     /// Cut `packet` after `lead_bytes` of its IP payload: returns the first fragment, and
-    /// [pushes](TrailingPackets::push) the tail. Err(it, whole) if it cannot be cut so: see [`cut_ipv4`].
+    /// [pushes](TrailingPackets::push) the tail. Err(it, whole) if it cannot be cut so: see
+    /// [`cut_ipv4`].
     pub fn cut(
         &mut self,
         packet: Packet,

@@ -84,7 +84,7 @@ macro_rules! disciplines {
             }
         })*
         impl AnyDiscipline {
-            /// The machine itself behind a trait object, without the enum around it.
+            /// The machine itself as a trait object, without the enum around it.
             pub fn into_boxed(self) -> Box<dyn Discipline> {
                 match self {
                     $(AnyDiscipline::$Variant(d) => Box::new(d),)*

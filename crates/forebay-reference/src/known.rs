@@ -7,7 +7,7 @@ use forebay_net::FlowSpec;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// What tells the references of one scenario apart.
+/// What distinguishes the references of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     /// Per transport its reference mode, and its packets, as the bits of their sizes.
@@ -55,7 +55,7 @@ type Slot = Arc<Mutex<Option<Reference>>>;
 pub struct ReferenceCache(Mutex<BTreeMap<Key, Slot>>);
 
 impl ReferenceCache {
-    /// The reference of a run: by `work` if no run had the same. Runs side by side that want the
+    /// The reference of a run: by `work` if no run had the same. Parallel runs that want the
     /// same wait for one of them. None if `work` gives none.
     pub fn or_else<E>(
         &self,

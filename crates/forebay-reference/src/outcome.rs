@@ -84,7 +84,7 @@ pub struct Wanted<'a> {
     pub clock: FctClock,
 }
 
-/// Work the reference out. `look` is told which share is done, and says whether to go on; None if
+/// Work the reference out. `look` receives the share done, and says whether to go on; None if
 /// it did not want to.
 pub fn fluid_reference(
     wanted: &Wanted<'_>,

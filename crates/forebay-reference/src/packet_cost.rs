@@ -1,4 +1,4 @@
-//! What a flow costs on the wire, beside what it delivers.
+//! What a flow costs on the wire, and what it delivers.
 
 use forebay_base::{Addr, Ecn, IpVersion, OptionList, Rng, Stream, Time};
 use forebay_cc::{

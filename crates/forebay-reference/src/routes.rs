@@ -127,7 +127,7 @@ impl Setting {
 
     /// From the end of service at `at_s` to the arrival of the last byte, in seconds: propagation,
     /// the first packet on its way to the last of the narrowest links, whose own time is the
-    /// service, and behind it the last packet, which may be shorter than the one before it and then
+    /// service, and after it the last packet, which may be shorter than the one before it and then
     /// waits for that. This is exact for a flow alone.
     pub fn last_byte_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
         // What has no end but stops ends with a full packet.

@@ -12,7 +12,7 @@ use std::collections::BinaryHeap;
 /// A flow of fluid.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct FluidFlow {
-    /// When it comes, in seconds; infinite: when [`Fluid::serve_after`] is told.
+    /// When it comes, in seconds; infinite: set by [`Fluid::serve_after`].
     pub from_s: f64,
     /// When it leaves, whatever it has been served, in seconds; infinite: never.
     pub until_s: f64,
@@ -151,12 +151,12 @@ struct Clock<'a> {
     served: Served,
     /// Those that will leave at a time of their own.
     stopping: Timed,
-    /// Those that have left, and nobody has asked yet who follows.
+    /// Those that have left and have no successor yet.
     left: Vec<u32>,
 }
 
 impl Fluid {
-    /// Serve the flows. `look` is told several times a second which share of the flows has been
+    /// Serve the flows. `look` receives several times a second which share of the flows has been
     /// served, and says whether to go on; None if it did not want to.
     pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
         self.serve_after(horizon, look, &|_, _| Vec::new())

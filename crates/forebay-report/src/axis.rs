@@ -58,7 +58,7 @@ pub fn round_above(value: f64) -> f64 {
     found.unwrap_or(10.0 * decade)
 }
 
-/// Round values of a logarithmic axis between two values, so many at most.
+/// Round values of a logarithmic axis between two values, at most this many.
 fn log_steps(from: f64, to: f64, most: usize) -> Vec<f64> {
     let decades = from.log10().floor() as i32..=to.log10().floor() as i32;
     let of = |parts: &[f64]| -> Vec<f64> {
@@ -77,7 +77,7 @@ fn decimal(part: f64, power: i32) -> f64 {
     if power < 0 { part / 10f64.powi(-power) } else { part * 10f64.powi(power) }
 }
 
-/// Multiples of 1, 2 or 5 times a power of ten between two values, so many at most.
+/// Multiples of 1, 2 or 5 times a power of ten between two values, at most this many.
 fn steps(from: f64, to: f64, most: usize) -> Vec<f64> {
     let raw = (to - from) / most as f64;
     let decade = 10f64.powi(raw.log10().floor() as i32);
@@ -85,7 +85,7 @@ fn steps(from: f64, to: f64, most: usize) -> Vec<f64> {
     let size = sizes.into_iter().find(|size| *size >= raw * (1.0 - 1e-9)).unwrap_or(10.0 * decade);
     let first = (from / size - 1e-9).ceil() as i64;
     let ticks = (first..).map(|number| number as f64 * size);
-    // What is a whole number of steps has rounding errors behind its last digit.
+    // What is a whole number of steps has rounding errors after its last digit.
     let round = |tick: f64| (tick / size).round() * size;
     ticks.map(round).take_while(|tick| *tick <= to * (1.0 + 1e-9)).collect()
 }

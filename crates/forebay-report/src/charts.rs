@@ -114,7 +114,7 @@ pub(super) fn charts(results: &Results, protocols: &[Protocol], looks: &Looks) -
     all.into_iter().flatten().chain(delays).collect()
 }
 
-/// Charts that stand beside each other have one unit, that of the geometric mean of their values:
+/// Charts next to each other have one unit, that of the geometric mean of their values:
 /// as in the table (see [`forebay_metrics::typical_sizes`]).
 fn share_unit(charts: &mut [Chart]) {
     let values = charts.iter().flat_map(|chart| &chart.rows).flat_map(|row| &row.values);

@@ -20,7 +20,7 @@ const HEAD_BYTES: u64 = 4096;
 /// Errors if a folder is there twice, or if the page at `path` would not be a file of its own
 /// outside of all of them.
 pub(super) fn check(folders: &[PathBuf], path: &Path) -> Result<(), ReportError> {
-    // One that cannot be found is told by whoever reads it.
+    // One that cannot be found is reported by its reader.
     let real = |path: &Path| fs::canonicalize(path).unwrap_or_else(|_| path.to_path_buf());
     for (place, second) in folders.iter().enumerate() {
         if let Some(first) = folders[..place].iter().find(|first| real(first) == real(second)) {
@@ -75,7 +75,7 @@ pub(super) fn label(folders: &mut [Folder]) -> Result<Heading, ReportError> {
     }
     let header = format!("<ul class=meta>{rows}</ul>{table}");
     let title = match &labels[..] {
-        few if few.len() <= FEW => few.join(" beside "),
+        few if few.len() <= FEW => few.join(" vs. "),
         many => format!("{} folders: {} to {}", many.len(), many[0], many[many.len() - 1]),
     };
     Ok(Heading { title, header, labels, notes })

@@ -119,7 +119,7 @@ impl Rate {
         assert!(window_ns > 0, "a window takes time");
         Rate { window_ns, edge: None, latest: (0, 0.0) }
     }
-    /// The count was `value` at `t_ns`: `emit` is told of each window that ended, by its number and
+    /// The count was `value` at `t_ns`: `emit` receives each window that ended, by its number and
     /// units per second.
     ///
     /// A window counts up to the last sample in it. The first begins with the first sample.

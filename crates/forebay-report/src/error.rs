@@ -24,7 +24,7 @@ pub enum ReportError {
         /// What is wrong with it.
         why: String,
     },
-    /// The same results are to stand beside themselves.
+    /// The same results are to be compared with themselves.
     #[error(
         "`{}` and `{}` are the same folder: different folders are expected",
         first.display(), second.display()

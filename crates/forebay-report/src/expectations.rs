@@ -15,19 +15,24 @@ pub(super) fn section(results: &Results, protocols: &[Protocol]) -> String {
         return String::new();
     }
     let all = results.expectations.len();
-    let hold = results.expectations.iter().filter(|of| of.status == "holds").count();
+    let pass = results.expectations.iter().filter(|of| passes(of)).count();
     let rows: String = results.expectations.iter().map(|of| row(results, protocols, of)).collect();
     format!(
-        "<section id=expectations data-hold={hold} data-all={all}>\
-         <h2>Expectations: {hold} of {all} hold</h2><div class=wide><table><thead><tr>\
+        "<section id=expectations data-pass={pass} data-all={all}>\
+         <h2>Expectations: {pass} of {all} pass</h2><div class=wide><table><thead><tr>\
          <th scope=col>under</th><th scope=col>expected</th><th scope=col>found</th></tr></thead>\
          <tbody>{rows}</tbody></table></div></section>"
     )
 }
 
+/// Results written before version 0.2 say "holds".
+fn passes(of: &Expected) -> bool {
+    matches!(of.status.as_str(), "passes" | "holds")
+}
+
 fn row(results: &Results, protocols: &[Protocol], of: &Expected) -> String {
     let (class, mark) = match of.status.as_str() {
-        "holds" => ("holds", "✓ holds"),
+        _ if passes(of) => ("passes", "✓ passes"),
         "fails" => ("fails", "✗ fails"),
         _ => ("unchecked", "– not checked"),
     };
@@ -103,7 +108,7 @@ fn value(of: &Expected, value: f64, exact: bool) -> String {
         Unit::Plain | Unit::Count => (("", 1.0), ""),
     };
     let number = match exact {
-        // Twelve digits: what a product of a decimal number adds is behind them.
+        // Twelve digits: what a product of a decimal number adds comes after them.
         true => format!("{}", format!("{:.11e}", shown / scale).parse::<f64>().expect("a number")),
         false => four_digits(shown / scale),
     };

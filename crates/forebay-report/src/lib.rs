@@ -89,8 +89,8 @@ const WINDOW_NS: i64 = 100_000_000;
 /// Make `report.html` in `folder`, which holds the results of runs, and give its path. One that is
 /// there is replaced.
 ///
-/// It is written beside and renamed. Errors if a file cannot be read or written, or is none of a
-/// folder of results.
+/// It is written to a temporary file in the same folder, which is then renamed. Errors if a file
+/// cannot be read or written, or is none of a folder of results.
 pub fn write_report(folder: &Path) -> Result<PathBuf, ReportError> {
     write_report_against(folder, None)
 }
@@ -107,8 +107,9 @@ pub fn write_report_against(folder: &Path, baseline: Option<&str>) -> Result<Pat
 /// Make one page of the results in `folders`, one at least, and write it to `path`, outside of all
 /// of them. A page of Forebay that is there is replaced.
 ///
-/// It is written beside and renamed. Errors as [`write_report`]; also if a folder is given twice,
-/// if `path` is inside one of them, or if something else is there.
+/// It is written to a temporary file in the same folder, which is then renamed. Errors as
+/// [`write_report`]; also if a folder is given twice, if `path` is inside one of them, or if
+/// something else is there.
 pub fn write_comparison(folders: &[PathBuf], path: &Path) -> Result<(), ReportError> {
     write_comparison_against(folders, path, None)
 }

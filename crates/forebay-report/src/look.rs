@@ -1,10 +1,11 @@
 //! Colours, markers and dashes of protocols and of classes of flows.
 //!
 //! There are 16 looks. Each has a colour and a marker of its own, and two looks whose lines have
-//! the same dashes have colours that the colour-blind can tell apart. An algorithm has the look of
+//! the same dashes have colours that the colour-blind can distinguish. An algorithm has the look of
 //! its place in the table of algorithms, any other name, that of a registered one among them, one
-//! that follows from its letters: so a name looks the same on every page and whoever makes it, unless another name of the page has that look already. From
-//! the 17th name on colours repeat, with other markers and dashes.
+//! that follows from its letters: so a name looks the same on every page,
+//! unless another name of the page has that look already. From the 17th name on colours repeat,
+//! with other markers and dashes.
 
 use super::marker::{MARKERS, picture};
 use super::results::Results;
@@ -22,7 +23,7 @@ const NEXT_MARKER: usize = 5;
 /// dashes are those of the first names.
 pub(super) const NEXT_DASHES: usize = LOOKS / WHOLE;
 
-/// Colours that can be told apart on white under protanopia, deuteranopia and tritanopia, those of
+/// Colours that are distinct on white under protanopia, deuteranopia and tritanopia, those of
 /// whole lines among each other and those of dashed lines among each other. The first seven: Okabe
 /// and Ito, "Color Universal Design" (2008), without yellow. Those after them: Paul Tol, "Colour
 /// Schemes" (SRON/EPS/TN/09-002, 2021), from his schemes bright, medium, muted, light and dark.

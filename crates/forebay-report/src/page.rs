@@ -31,7 +31,7 @@ pub(super) struct Plots {
     pub notes: Vec<String>,
     /// True if anything is drawn.
     pub drawn: bool,
-    /// True if plots over all runs are: they stand beside the table.
+    /// True if plots over all runs are: they stand next to the table.
     pub curves: bool,
     /// Charts over all runs.
     pub charts: Vec<Chart>,

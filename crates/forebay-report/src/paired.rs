@@ -139,8 +139,8 @@ fn row(of: &DifferenceRow, paired: &[Paired<String>], colours: &[String]) -> Str
     format!("<tr><th scope=row>{}{comma}{unit}</th>{cells}</tr>", html(&row.label))
 }
 
-/// The axis of a row, in units of the plot: from the lowest to the highest of 0, all differences and
-/// all intervals.
+/// The axis of a row, in units of the plot: from the lowest to the highest of 0, all differences
+/// and all intervals.
 struct RowAxis(Axis);
 
 impl RowAxis {

@@ -73,7 +73,7 @@ pub(super) struct Panel {
     pub looks: usize,
     /// Thresholds.
     pub marks: Vec<Mark>,
-    /// What is behind the lines.
+    /// What is drawn behind the lines.
     pub area: Option<Area>,
     /// It has these in place of lines.
     pub curves: Option<Curves>,

@@ -61,7 +61,7 @@ pub(super) const GROUPS: [(&str, &str, &str); 10] = [
     (
         "sequence",
         "Sequence numbers",
-        "How far each flow was at its sender, behind each cache on its way, and at its receiver. \
+        "How far each flow was at its sender, after each cache on its path, and at its receiver. \
          The height between two lines is what is on the way or in a cache between them.",
     ),
     ("shares", "Cache shares", "Bytes of each flow in the cache of an interface."),

@@ -22,7 +22,7 @@ pub(super) struct Row<'a> {
     pub unit: &'a [u8],
 }
 
-/// Tell `each` of every row.
+/// Call `each` with every row.
 pub(super) fn read(path: &Path, mut each: impl FnMut(&Row<'_>)) -> Result<(), ReportError> {
     let file = File::open(path).map_err(ReportError::io("read", path))?;
     let wrong = ReportError::parquet(path);
@@ -50,7 +50,7 @@ pub(super) struct Bucket {
 /// The columns of `delays.parquet` that a report needs.
 const BUCKET_COLUMNS: [&str; 5] = ["run_protocol", "class", "from_ms", "to_ms", "packets"];
 
-/// Tell `each` of every bucket of `delays.parquet`, with the names of its protocol and its class.
+/// Call `each` with every bucket of `delays.parquet`, with the names of its protocol and its class.
 pub(super) fn delay_buckets(
     path: &Path,
     mut each: impl FnMut(&[u8], &[u8], Bucket),

@@ -39,7 +39,7 @@ pub(super) fn published(run: &Sorter<'_>, plot: &Plot) -> Vec<Panel> {
     panels
 }
 
-/// Series that say something beside each other: what a delay is steered to, and between what.
+/// Series that mean something together: what a delay is steered to, and between what.
 const TOGETHER: [&str; 3] = ["set_point", "d_max", "d_min"];
 
 /// For each flow that publishes a set point a plot of it and of the delays that it follows.

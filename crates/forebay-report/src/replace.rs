@@ -1,4 +1,4 @@
-//! Files that are written beside their place and renamed.
+//! Files that are written next to their place and renamed.
 
 use std::fs::{self, File};
 use std::io;
@@ -9,14 +9,14 @@ use std::path::{Path, PathBuf};
 pub struct NotReplaced {
     /// What was tried: "write" or "rename".
     pub what: &'static str,
-    /// The file beside it.
+    /// The file next to it.
     pub path: PathBuf,
     /// Why it failed.
     pub source: io::Error,
 }
 
-/// Write `path.partial-<process>`, and rename it to `path`: whoever reads `path` sees all of it or
-/// what was there before. Nothing is left if that fails.
+/// Write `path.partial-<process>`, and rename it to `path`: the one that reads `path` sees all of
+/// it or what was there before. Nothing is left if that fails.
 pub fn replace(
     path: &Path,
     content: impl FnOnce(&mut File) -> io::Result<()>,
@@ -32,7 +32,7 @@ pub fn replace(
     let written = File::create(&partial).and_then(fill).map_err(failed("write"));
     let renamed = written.and_then(|()| fs::rename(&partial, path).map_err(failed("rename")));
     if renamed.is_err() {
-        // The error that is told is the first one; what cannot be removed has "partial" in its
+        // The error that is reported is the first one; what cannot be removed has "partial" in its
         // name.
         let _ = fs::remove_file(&partial);
     }

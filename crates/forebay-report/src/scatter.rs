@@ -76,7 +76,7 @@ const STATISTICS: [Statistic; 2] = [
     ("scatter-mean", "mean delay", "mean one-way delay", |of| of.one_way_delay_mean_ms),
 ];
 
-/// The plots that there are numbers for: a point alone is beside nothing.
+/// The plots that there are numbers for: a point alone has nothing to compare with.
 pub(super) fn scatters(results: &Results, protocols: &[Protocol], looks: &Looks) -> Vec<Scatter> {
     let of = |statistic: &Statistic| scatter(results, (protocols, looks), statistic);
     let mut scatters: Vec<Scatter> = STATISTICS.iter().filter_map(of).collect();
@@ -378,7 +378,7 @@ mod tests {
         assert!(upright.iter().all(|&(x, y)| x == 1.0 && (y - 4.0).abs() <= 2f64.sqrt() + 1e-9));
     }
 
-    /// Delays of 40 and 42 ms: from 0 they are beside each other; zoomed they are not.
+    /// Delays of 40 and 42 ms: from 0 they are close together; zoomed they are not.
     #[test]
     fn an_axis_of_delays_begins_at_zero_unless_it_is_zoomed() {
         let point = |delay_s| Point { delay_s, bps: 1e6, flow: None, seed: "1".into() };

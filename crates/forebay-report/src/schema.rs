@@ -261,7 +261,7 @@ pub const JSON: &[FieldDoc] = &[
         "The seed that has it, for \"min\" and \"max\".",
     ),
     field(".expectations[].failing_seeds", "optional list", "Seeds that fail by themselves."),
-    field(".expectations[].status", "string", "\"holds\", \"fails\" or \"unchecked\"."),
+    field(".expectations[].status", "string", "\"passes\", \"fails\" or \"unchecked\"."),
     field(
         ".expectations[].why",
         "optional string",

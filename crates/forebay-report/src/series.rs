@@ -1,8 +1,8 @@
 //! The series that `series.parquet` holds: a line each, with name, unit, and what a report draws of
 //! its samples. The writer (`forebay-lab`) and the report read this table.
 //!
-//! Beside them stand those that controllers publish (`Controller::observe` of `forebay-cc`), under
-//! their names behind [`PUBLISHED`], each with the unit that its controller gives.
+//! Next to them stand those that controllers publish (`Controller::observe` of `forebay-cc`), under
+//! their names after [`PUBLISHED`], each with the unit that its controller gives.
 
 /// What a report draws of the samples of a series.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

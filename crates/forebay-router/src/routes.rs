@@ -8,7 +8,7 @@ use forebay_base::{Addr, NodeId, PortId};
 const NONE: u16 = u16::MAX;
 /// In the place of a row: the node has none.
 const NO_ROW: u32 = u32::MAX;
-/// Set in the place of a row: some addresses of this node are redirected. One comparison tells the
+/// Set in the place of a row: some addresses of this node are redirected. One comparison finds the
 /// usual row.
 const REDIRECTED: u32 = 1 << 31;
 

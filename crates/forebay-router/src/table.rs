@@ -4,8 +4,8 @@
 //!
 //! A line names a module with the type of the variant's name, and the type of its parameters: serde
 //! with `default` and `deny_unknown_fields`, each field with its description, none called `kind`.
-//! They implement [`RouterSettings`]. Plain IP, which needs nothing and is the way of nearly every packet, stands
-//! outside the list.
+//! They implement [`RouterSettings`]. Plain IP, which needs nothing and is the way of nearly every
+//! packet, stands outside the list.
 
 use crate::forwarding::{Forwarding, NodeContext, RouterInit, RouterSettings, Sends, Verdict};
 use crate::inrpp;

@@ -12,7 +12,7 @@ use forebay_transport::Role;
 use std::time::Duration;
 
 /// The longest and the shortest stretch of simulated time between two looks at the outside world.
-/// No stretch crosses a multiple of the longest, unless something is known to come behind it: see
+/// No stretch crosses a multiple of the longest, unless something is known to come after it: see
 /// [`Drive::end_quietly`] and [`Ahead`].
 const LONGEST: Span = Span::from_millis(100);
 const SHORTEST: Span = Span::from_micros(1);
@@ -20,7 +20,7 @@ const SHORTEST: Span = Span::from_micros(1);
 /// the second is halved.
 const TOO_SHORT: Duration = Duration::from_millis(5);
 const TOO_LONG: Duration = Duration::from_millis(20);
-/// Progress is told this often.
+/// Interval of progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(100);
 
 /// One simulation on its way.
@@ -109,7 +109,7 @@ impl Drive<'_> {
         self.options.unbalanced(error, self.start.protocol, self.start.seed)
     }
 
-    /// Is the run still wanted, is its recorder well, is someone to be told?
+    /// Is the run still wanted, is its recorder well, is a progress report due?
     fn look(&mut self, told: &mut Duration) -> Result<(), RunError> {
         if self.options.is_cancelled() {
             return Err(RunError::Cancelled);

@@ -72,7 +72,7 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
         }
         SpecError::AppSchedule { flow, why } => format!("flow {}: {why}", flow.0 + 1),
         SpecError::SpoofedFragment(flow) => {
-            let text = "forged pieces are IPv4, of a multiple of 8 bytes from 24 to 1480";
+            let text = "forged fragments are IPv4, of a multiple of 8 bytes from 24 to 1480";
             format!("flow {}: {text}", flow.0 + 1)
         }
         SpecError::RateOfTrace(link) => {

@@ -48,12 +48,12 @@ pub struct ExpectationResult {
     pub why: Option<String>,
 }
 
-/// Whether an expectation holds.
+/// What became of an expectation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "lowercase")]
 pub enum Status {
-    /// It holds.
-    Holds,
+    /// It passes.
+    Passes,
     /// It does not, or a run has no value.
     Fails,
     /// Its protocol was not run, or runs are missing.
@@ -136,7 +136,7 @@ fn under(
             let meeting = (values.len() - failing_seeds.len()) as f64 / values.len() as f64;
             (Some(meeting).filter(|share| share.is_finite()), None, meeting >= share)
         }
-        // One value that nobody knows may be the least, or move the mean.
+        // One unknown value may be the least, or move the mean.
         _ if why.is_some() => (None, None, false),
         over => {
             let known = || values.iter().filter_map(|(seed, value)| Some((*seed, (*value)?)));
@@ -144,7 +144,7 @@ fn under(
             (value, seed.flatten(), meets(value))
         }
     };
-    let status = if holds { Status::Holds } else { Status::Fails };
+    let status = if holds { Status::Passes } else { Status::Fails };
     ExpectationResult { value, seed, failing_seeds, status, why, ..expected }
 }
 
@@ -194,7 +194,7 @@ mod tests {
     use forebay_metrics::{ClassMetrics, FlowMetrics, Metrics};
     use forebay_scenario::LoadOptions;
 
-    /// A run whose flows took so long; one of the class "web" twice that.
+    /// A run whose flows took this long; those of the class "web" twice that.
     fn run(seed: u64, afct_s: Option<f64>) -> RunResult {
         let of = |afct_s| FlowMetrics { afct_s, ..FlowMetrics::default() };
         let web = ClassMetrics { flows: 1, of_flows: of(afct_s.map(|afct_s| 2.0 * afct_s)) };
@@ -241,11 +241,11 @@ mod tests {
     fn mean_least_and_largest_by_hand() {
         let of = |rest: &str| over(&format!("metric = \"afct_s\"\n{rest}"), &THREE, 0);
         let mean = of("op = \"<=\"\nvalue = 2");
-        assert_eq!((mean.value, mean.seed, mean.status), (Some(2.0), None, Status::Holds));
+        assert_eq!((mean.value, mean.seed, mean.status), (Some(2.0), None, Status::Passes));
         assert_eq!((mean.failing_seeds, mean.seeds), (vec![1], vec![1, 2, 3]));
         assert_eq!(of("op = \"<\"\nvalue = 2").status, Status::Fails);
         let least = of("op = \"==\"\nvalue = 1\nover = \"min\"");
-        assert_eq!((least.value, least.seed, least.status), (Some(1.0), Some(2), Status::Holds));
+        assert_eq!((least.value, least.seed, least.status), (Some(1.0), Some(2), Status::Passes));
         let largest = of("op = \"<\"\nvalue = 4\nover = \"max\"");
         let is = (largest.value, largest.seed, largest.status);
         assert_eq!(is, (Some(4.0), Some(1), Status::Fails));
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_share_counts_seeds_one_by_one() {
         // Two of three seeds are below 2.
-        for (share, status) in [(0.6, Status::Holds), (0.7, Status::Fails), (1.0, Status::Fails)] {
+        for (share, status) in [(0.6, Status::Passes), (0.7, Status::Fails), (1.0, Status::Fails)] {
             let keys = "metric = \"afct_s\"\nop = \"<\"\nvalue = 2\nover = { share = ";
             let result = over(&format!("{keys}{share} }}"), &THREE, 0);
             assert_eq!((result.value, result.status), (Some(2.0 / 3.0), status), "{share}");
@@ -262,7 +262,7 @@ mod tests {
         }
         // Exactly the share is enough.
         let keys = "metric = \"afct_s\"\nop = \"<\"\nvalue = 2\nover = { share = 0.5 }";
-        assert_eq!(over(keys, &THREE[..2], 0).status, Status::Holds);
+        assert_eq!(over(keys, &THREE[..2], 0).status, Status::Passes);
     }
 
     #[test]
@@ -273,7 +273,7 @@ mod tests {
                     format!("metric = \"afct_s\"\nop = \"==\"\nvalue = {value}\nover = {form}");
                 over(&keys, &[Some(4.0)], 0).status
             };
-            assert_eq!((of(4.0), of(4.1)), (Status::Holds, Status::Fails), "{form}");
+            assert_eq!((of(4.0), of(4.1)), (Status::Passes, Status::Fails), "{form}");
         }
     }
 
@@ -308,7 +308,7 @@ mod tests {
         }
         // A seed without a value does not meet anything.
         let result = over(&format!("{keys}\nover = {{ share = 0.3 }}"), &holes, 0);
-        assert_eq!((result.value, result.status), (Some(1.0 / 3.0), Status::Holds));
+        assert_eq!((result.value, result.status), (Some(1.0 / 3.0), Status::Passes));
         let result = over(keys, &[None, None], 0);
         assert_eq!(result.why.as_deref(), Some("no run has a value"));
     }
@@ -328,7 +328,7 @@ mod tests {
         let expected = serde_json::json!({
             "expect": 0, "protocol": "cubic", "metric": "afct_s", "op": "within",
             "expected": [1.0, 3.0], "over": { "share": 0.6 }, "seeds": [1, 2, 3],
-            "value": 2.0 / 3.0, "failing_seeds": [1], "status": "holds",
+            "value": 2.0 / 3.0, "failing_seeds": [1], "status": "passes",
         });
         assert_eq!(json, expected);
     }

@@ -20,15 +20,15 @@ pub struct RunOptions<'a> {
     pub bytes: bool,
     /// Use the simple event heap.
     pub binary_heap: bool,
-    /// Run everything the simple way, to check the others: see [`Options::general`]. Results do not
+    /// Disable all fast paths, to check them: see [`Options::general`]. Results do not
     /// depend on it.
     pub general: bool,
     /// Make no trace hash: that of the result is that of a run in which nothing arrives. For
     /// measurements of what it costs.
     pub without_hash: bool,
-    /// Set by whoever wants the run to stop; looked at several times a second.
+    /// Set by a caller to stop the run; looked at several times a second.
     pub cancel: Option<&'a AtomicBool>,
-    /// Told of progress several times a second.
+    /// Receives progress several times a second.
     pub progress: Option<&'a (dyn Fn(&Progress) + Sync)>,
     /// Keeps more of the run than its result.
     pub record: Option<&'a dyn Record>,
@@ -36,15 +36,15 @@ pub struct RunOptions<'a> {
     pub without_reference: bool,
     /// References that other runs of the scenario have worked out; None: this run asks no other.
     pub known: Option<&'a ReferenceCache>,
-    /// Threads to use in the run, if its network can be divided among so many; 0 and 1: one. A run
-    /// that is observed uses one. Results do not depend on it.
+    /// Threads to use in the run, if its network can be divided among that many; 0 and 1: one. A
+    /// run that is observed uses one. Results do not depend on it.
     pub threads: usize,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
-    /// Told of the network before it runs.
+    /// Receives the network before it runs.
     pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
     /// What costs are measured with. Results do not depend on it; without clocks the costs of the
-    /// result are zero, and progress is told more often.
+    /// result are zero, and progress is reported more often.
     pub clocks: Option<Clocks>,
 }
 

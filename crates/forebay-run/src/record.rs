@@ -1,4 +1,4 @@
-//! What a caller keeps of a run beside its result: samples, packets.
+//! What a caller keeps of a run besides its result: samples, packets.
 
 use crate::error::RunError;
 use forebay_net::NetSpec;

@@ -19,8 +19,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Run `scenario` with `protocol` and `seed`.
 ///
-/// [`RunError::ConservationError`] if a packet is missing: that is a bug, and the message says how to see
-/// it again. [`RunError::Panicked`] if something in it panics and the program unwinds; what
+/// [`RunError::ConservationError`] if a packet is missing: that is a bug, and the message says how
+/// to see it again. [`RunError::Panicked`] if something in it panics and the program unwinds; what
 /// `options` refer to must then still be usable.
 pub fn run_one(
     scenario: &Scenario,

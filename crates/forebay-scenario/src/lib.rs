@@ -4,8 +4,8 @@
 //! has nothing left to check.
 //!
 //! With them come what their names stand for: [`Algorithm`] (the table of `forebay-cc`, and those
-//! that a program registers), [`NetworkRequirements`] (what a protocol needs in the network), [`LinkNames`], and
-//! how much memory a run will take ([`memory_estimate`]).
+//! that a program registers), [`NetworkRequirements`] (what a protocol needs in the network),
+//! [`LinkNames`], and how much memory a run will take ([`memory_estimate`]).
 //!
 //! The folders are layers, of which each names only those before it: `format` (texts, values with
 //! places, mistakes), `keys` (the tables that people write), `registry` (what names stand for),

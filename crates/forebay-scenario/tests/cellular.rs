@@ -1,4 +1,4 @@
-//! The generators of cellular channels beside measured traces.
+//! The generators of cellular channels next to measured traces.
 //!
 //! The tolerances are those that the parameters were fitted to: mean 2 %, coefficients of variation
 //! 12 % (20 ms), 15 % (100 ms) and 20 % (1 s), autocorrelation 0.12, median burst 1, mean gap 15 %;

@@ -367,7 +367,7 @@ mod tests {
         let first = |list: &[(u16, &[u8])], ex_id| {
             list.iter().find(|(id, _)| *id == ex_id).map(|&(_, data)| data.to_vec())
         };
-        // With SACK blocks before them, behind them, or without; one, two or three.
+        // With SACK blocks before them, after them, or without; one, two or three.
         for pick in 0..9 * parts.len().pow(3) {
             let (sacks, number, pick) = (pick % 3, 1 + pick / 3 % 3, pick / 9);
             let list = [parts[pick % 8], parts[pick / 8 % 8], parts[pick / 64]];

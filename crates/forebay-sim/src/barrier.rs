@@ -19,7 +19,7 @@ pub(crate) struct Barrier {
     arrived: AtomicUsize,
     /// Number of times that it was passed.
     passed: AtomicUsize,
-    /// A thread has panicked: nobody may wait any longer.
+    /// A thread has panicked: no thread may wait any longer.
     broken: AtomicBool,
     sleepers: Mutex<usize>,
     wake: Condvar,

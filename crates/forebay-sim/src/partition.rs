@@ -54,8 +54,8 @@ pub(crate) struct SimDriver {
 }
 
 impl SimDriver {
-    /// A driver with nothing pending. `trace`: hash what arrives. `looks_ahead`: allow early transit,
-    /// unless there is an observer.
+    /// A driver with nothing pending. `trace`: hash what arrives. `looks_ahead`: allow early
+    /// transit, unless there is an observer.
     pub fn new(
         agenda: EventQueue,
         trace: bool,

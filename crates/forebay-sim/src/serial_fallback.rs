@@ -8,7 +8,7 @@
 
 /// Windows of a period.
 const PERIOD_WINDOWS: u64 = 256;
-/// Each thread should have so many events in a window.
+/// Minimum number of events per thread in a window.
 const MIN_EVENTS: u64 = 32;
 
 /// See the module.
@@ -24,8 +24,8 @@ pub(crate) struct SerialFallback {
 }
 
 impl SerialFallback {
-    /// True if one thread should go on alone, after so many windows and events since the start of a
-    /// run in `threads` threads.
+    /// True if one thread should go on alone, after this many windows and events since the start of
+    /// a run in `threads` threads.
     pub fn is_alone(&mut self, windows: u64, events: u64, threads: usize) -> bool {
         let passed = windows - self.windows;
         if passed >= PERIOD_WINDOWS {

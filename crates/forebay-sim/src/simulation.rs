@@ -29,15 +29,15 @@ pub struct Options {
     pub without_hash: bool,
     /// Build every link the general way, two events per packet. The trace hash stays the same.
     pub all_queued: bool,
-    /// Run everything the simple way, to check the others: all of the above but `bytes`, and
+    /// Take the general path everywhere, to check the fast paths: all of the above but `bytes`, and
     /// connections without their fast path. The trace hash stays the same.
     pub general: bool,
-    /// The observer, which is told of every packet event. A run with an observer uses one thread.
+    /// The observer, which receives every packet event. A run with an observer uses one thread.
     pub observer: Option<Box<dyn Observer>>,
     /// Packets from outside, in order of time.
     pub injections: Vec<Injection>,
     /// Maximum number of threads; 0 and 1: the caller's only. Fewer are used if the network cannot
-    /// be divided among so many. No other result of the run depends on it.
+    /// be divided among that many. No other result of the run depends on it.
     pub threads: usize,
     /// Measures [`Simulation::effort`].
     pub cpu_clock: Option<CpuClock>,
@@ -130,8 +130,8 @@ impl Simulation {
         let Partitioning { owner, parts, threads, lookahead, fewer } = division;
         let senders = senders(spec, &owner, parts);
         let mut observer = options.observer;
-        // The simple engine is the reference for early transit. Packets from outside and forged ones
-        // may come from anywhere.
+        // The simple engine is the reference for early transit. Packets from outside and forged
+        // ones may come from anywhere.
         let only_own = options.injections.is_empty() && spec.forgeries().next().is_none();
         let looks_ahead = !binary_heap && !options.bytes && only_own;
         let mut driver = || {

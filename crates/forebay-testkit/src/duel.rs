@@ -1,5 +1,5 @@
-//! Duels: long flows over one bottleneck, measured after a warm-up, beside the closed forms of
-//! [`sawtooth`].
+//! Duels: long flows over one bottleneck, measured after a warm-up, compared with the closed forms
+//! of [`sawtooth`].
 
 pub mod sawtooth;
 

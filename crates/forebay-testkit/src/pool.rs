@@ -9,7 +9,7 @@ use forebay_sim::Simulation;
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
 
-/// What a detour tag needs beside the usual 1500 bytes.
+/// What a detour tag needs besides the usual 1500 bytes.
 pub const ROUTER_MTU_BYTES: u16 = 1508;
 
 /// The caches of the INRPP paper's Figs 10-12: 5, 10 and 12.5 MB.

@@ -133,7 +133,7 @@ fn flows(world: &mut World, rng: &mut Rng, hosts: &[NodeId]) {
     }
 }
 
-/// A full payload beside timestamps.
+/// A full payload next to timestamps.
 const MSS: u16 = 1448;
 
 /// Bytes of options, padded, that the algorithm puts on data.

@@ -19,7 +19,7 @@ pub struct Crowd {
     /// Max-min share of each flow, with headers, in bit/s.
     pub shares_bps: Vec<f64>,
     /// What each flow has if all flows of each link take their turns, in bit/s: its share while
-    /// caches further on fill, and nobody has asked those yet who have less there.
+    /// caches further on fill, and no one has asked those yet that have less there.
     pub turns_bps: Vec<f64>,
     /// Round trip of each flow over empty links.
     pub rtts: Vec<Span>,

@@ -60,7 +60,7 @@ pub fn read(sim: &Simulation, status: Status, spec: &NetSpec) -> Reading {
     }
 }
 
-/// Panics at the first reading that differs, and tells it in a line or two.
+/// Panics at the first reading that differs, and reports it in a line or two.
 pub fn assert_same(together: &[Reading], alone: &[Reading], context: &str) {
     for (together, alone) in together.iter().zip(alone) {
         let links = together.links.iter().zip(&alone.links).enumerate();

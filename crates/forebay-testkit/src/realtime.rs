@@ -1,5 +1,5 @@
 //! A small real-time driver: the machines of a spec on the wall clock, on two sides that share
-//! nothing but two UDP sockets over loopback. What crosses is the bytes of a packet behind the
+//! nothing but two UDP sockets over loopback. What crosses is the bytes of a packet after the
 //! number of the link that it crosses on.
 //!
 //! One thread, and every turn does a bounded amount of work; a turn comes late when the computer is

@@ -32,7 +32,7 @@ impl<T> Notes<T> {
 
 type Look = dyn FnMut(Time, PacketEvent, &Packet, &Arena) + Send;
 
-/// A closure that is told of every packet event. Clones are one and the same tap.
+/// A closure that receives every packet event. Clones are one and the same tap.
 #[derive(Clone)]
 pub struct Tap(Arc<Mutex<Look>>);
 

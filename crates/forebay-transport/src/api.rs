@@ -39,7 +39,7 @@ pub struct Setup {
     pub role: Role,
     /// IP version of its packets.
     pub version: IpVersion,
-    /// Bytes that this end sends, FIN behind them; None: without end.
+    /// Bytes that this end sends, FIN after them; None: without end.
     pub send_bytes: Option<u64>,
     /// The paths, at least one.
     pub paths: Vec<PathSetup>,

@@ -55,7 +55,7 @@ pub(crate) fn shift_for(bytes: u64) -> u8 {
     (0..MAX_SHIFT).find(|s| bytes >> s <= u16::MAX as u64).unwrap_or(MAX_SHIFT)
 }
 
-/// Add `more` behind `options`. They must fit.
+/// Add `more` after `options`. They must fit.
 pub(crate) fn append(options: &mut OptionList, more: &OptionList) {
     let mut bytes = [0; MAX_OPTION_BYTES];
     let (a, b) = (options.as_bytes(), more.as_bytes());

@@ -256,7 +256,7 @@ impl Pair {
     pub(crate) fn data(&self) -> impl Iterator<Item = &SentPacket> + '_ {
         self.log.iter().filter(|f| f.forth && f.len > 0)
     }
-    /// Data packets that repeat an offset sent before.
+    /// Data packets with an offset sent before.
     pub(crate) fn repeats(&self) -> Vec<SentPacket> {
         let mut seen = alloc::collections::BTreeSet::new();
         self.data().filter(|f| !seen.insert((f.path, f.offset))).copied().collect()

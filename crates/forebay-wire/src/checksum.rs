@@ -15,7 +15,7 @@ fn fold(mut sum: u64) -> u16 {
 }
 
 impl Sum {
-    /// Add bytes in pairs, high byte first; an odd last byte is padded with a zero behind it.
+    /// Add bytes in pairs, high byte first; an odd last byte is padded with a zero after it.
     /// Only the last part of a sum may be odd.
     #[inline]
     pub fn bytes(&mut self, bytes: &[u8]) {

@@ -10,7 +10,7 @@ pub enum ParseError {
     Truncated,
     /// The IP version is neither 4 nor 6.
     Version,
-    /// A length field contradicts another, or bytes follow behind the stated length.
+    /// A length field contradicts another, or bytes follow after the stated length.
     Length,
     /// The IPv4 header checksum is not the one that RFC 1071 gives.
     Checksum,

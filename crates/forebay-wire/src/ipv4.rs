@@ -33,7 +33,7 @@ const DONT_FRAGMENT: u16 = 0x4000;
 const MORE_FRAGMENTS: u16 = 0x2000;
 const OFFSET_MASK: u16 = 0x1fff;
 
-/// The fields of a header, and what is behind it.
+/// The fields of a header, and what is after it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Ipv4<'a> {
     /// DSCP (6 bits) and ECN field (2 bits).
@@ -53,7 +53,7 @@ pub(crate) struct Ipv4<'a> {
 }
 
 impl<'a> Ipv4<'a> {
-    /// The header of `bytes`, which must be exactly one packet, and what is behind it.
+    /// The header of `bytes`, which must be exactly one packet, and what is after it.
     pub(crate) fn parse(bytes: &'a [u8]) -> Result<(Ipv4<'a>, &'a [u8]), ParseError> {
         let fixed: &[u8; MIN_HEADER] = bytes.first_chunk().ok_or(ParseError::Truncated)?;
         let word = |at: usize| u16::from_be_bytes([fixed[at], fixed[at + 1]]);

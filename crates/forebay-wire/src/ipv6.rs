@@ -1,4 +1,4 @@
-//! The fixed IPv6 header (RFC 8200 section 3), and the Fragment header right behind it (section
+//! The fixed IPv6 header (RFC 8200 section 3), and the Fragment header right after it (section
 //! 4.5). Other extension headers are not looked into: a packet with some is opaque.
 //!
 //! ```text
@@ -44,7 +44,7 @@ pub(crate) struct Fragment {
 }
 
 impl Fragment {
-    /// The header that `bytes` begin with, and what is behind it. None if they end within it, or
+    /// The header that `bytes` begin with, and what is after it. None if they end within it, or
     /// if a bit is set that a sender must leave clear.
     pub(crate) fn parse(bytes: &[u8]) -> Option<(Fragment, &[u8])> {
         let (&[next_header, reserved, high, low, a, b, c, d], payload) =
@@ -80,7 +80,7 @@ pub(crate) struct Ipv6 {
 }
 
 impl Ipv6 {
-    /// The header of `bytes`, which must be exactly one packet, and what is behind it.
+    /// The header of `bytes`, which must be exactly one packet, and what is after it.
     pub(crate) fn parse(bytes: &[u8]) -> Result<(Ipv6, &[u8]), ParseError> {
         let (fixed, payload) = bytes.split_first_chunk::<HEADER>().ok_or(ParseError::Truncated)?;
         let payload_len = usize::from(u16::from_be_bytes([fixed[4], fixed[5]]));

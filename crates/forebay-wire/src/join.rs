@@ -9,14 +9,14 @@ use crate::plan::{AddressPlan, PlanError};
 use alloc::vec::Vec;
 use forebay_base::{Arena, Cold, Ecn, IpVersion, Kind, Packet};
 
-/// The datagram that `pieces`, in order of their offsets, make up; the pieces end. Its IP header is
-/// that of the first piece with offset and MF cleared (RFC 791 section 3.2); it is CE if any piece
-/// is (RFC 3168 section 5.3). With IPv6 the Fragment header stays, as that of an atomic fragment:
-/// its identification is that of the datagram.
+/// The datagram that `pieces`, in order of their offsets, make up; the fragments end. Its IP header
+/// is that of the first fragment with offset and MF cleared (RFC 791 section 3.2); it is CE if any
+/// fragment is (RFC 3168 section 5.3). With IPv6 the Fragment header stays, as that of an atomic
+/// fragment: its identification is that of the datagram.
 ///
-/// Errors, and no piece ends, if they leave a gap or overlap, if their addresses, protocols or IDs
-/// differ (IPv6: the protocol is that of the first one), or if the whole is longer than 65 535
-/// bytes. Pieces cut from datagrams in this arena
+/// Errors, and no fragment ends, if they leave a gap or overlap, if their addresses, protocols or
+/// IDs differ (IPv6: the protocol is that of the first one), or if the whole is longer than 65 535
+/// bytes. Fragments cut from datagrams in this arena
 /// count as their bytes. ([`Arena::reassemble`] joins those of one datagram without.)
 pub fn join(
     pieces: &mut Vec<Packet>,
@@ -91,7 +91,7 @@ fn cold_of<'a>(piece: &Packet, arena: &'a Arena) -> Result<&'a Cold, ParseError>
     cold.ok_or(ParseError::Pieces)
 }
 
-/// Append the bytes of a piece behind its IP header.
+/// Append the bytes of a fragment after its IP header.
 fn append_body(
     piece: &Packet,
     plan: &AddressPlan,
@@ -108,7 +108,7 @@ fn append_body(
     Ok(())
 }
 
-/// Errors unless the pieces are all of a datagram and of nothing else.
+/// Errors unless the fragments are all of a datagram and of nothing else.
 fn check_contiguous(pieces: &[Packet], arena: &Arena) -> Result<(), ParseError> {
     let identity = |piece: &Packet| -> Result<_, ParseError> {
         let cold = cold_of(piece, arena)?;

@@ -1,6 +1,6 @@
 //! The bijection between [`forebay_base::Packet`] and bytes, and captures in pcapng.
 //!
-//! Laws, each held by tests:
+//! Properties, each checked by a test:
 //! * `parse(emit(p)) == p` for every packet that can be built: what a machine reads, a wire
 //!   carries;
 //! * `emit(parse(b)) == b` for every accepted `b`: foreign options, odd padding, reserved bits and

@@ -13,8 +13,8 @@ use forebay_base::{
 /// The packet in `bytes`, which must hold exactly one, from the IP header on.
 ///
 /// * A whole TCP segment with a right checksum: `Kind::Tcp`.
-/// * A fragment, of IPv6 with no other extension header before it: `Kind::Fragment`, known by its own
-///   bytes.
+/// * A fragment, of IPv6 with no other extension header before it: `Kind::Fragment`, known by its
+///   own bytes.
 /// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept;
 ///   among them TCP segments with a wrong checksum, which routers carry and hosts drop.
 ///

@@ -1,7 +1,7 @@
 //! The test pattern: what the payload of a simulated flow holds.
 //!
 //! A byte is a pure function of the flow it belongs to and of its own sequence number, so a payload
-//! needs no storage, and a receiver can tell a byte that was lost, moved or mixed up with another
+//! needs no storage, and a receiver can detect a byte that was lost, moved or mixed up with another
 //! flow's. With the byte's 32-bit sequence number s:
 //!
 //! ```text
@@ -28,7 +28,7 @@ impl Pattern {
         let ports = u64::from(src.port) << 16 | u64::from(dst.port);
         Pattern { key: mix64(mix64(ids) ^ ports) }
     }
-    /// Eight bytes; `index` counts on behind the last block, into the first.
+    /// Eight bytes; `index` counts on after the last block, into the first.
     #[inline]
     fn block(self, index: u32) -> [u8; 8] {
         let index = u64::from(index & INDEX_MASK);

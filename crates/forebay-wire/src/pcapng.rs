@@ -70,7 +70,7 @@ pub enum Direction {
     Outbound = 2,
 }
 
-/// What a capture says about a packet beside its bytes.
+/// What a capture says about a packet besides its bytes.
 #[derive(Clone, Copy, Debug)]
 pub struct Capture<'a> {
     /// Where it was seen.
@@ -176,7 +176,7 @@ impl<S: Sink> PcapngWriter<S> {
         self.put(value);
         self.pad();
     }
-    /// End the options and the block: its total length stands behind it and at byte 4.
+    /// End the options and the block: its total length stands after it and at byte 4.
     fn end(&mut self) -> Result<(), S::Error> {
         self.option(END_OF_OPTIONS, &[]);
         let total = (self.block.len() + 4) as u32;

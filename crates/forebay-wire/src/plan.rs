@@ -38,7 +38,7 @@ impl core::error::Error for PlanError {}
 
 impl AddressPlan {
     /// A plan with another IPv4 /8 network (its first octet) and another IPv6 /96 prefix than the
-    /// default's, for live runs beside a network that uses those.
+    /// default's, for live runs next to a network that uses those.
     pub const fn new(v4_network: u8, v6_prefix: [u8; 12]) -> AddressPlan {
         AddressPlan { v4_network, v6_prefix }
     }

@@ -22,7 +22,7 @@
 //!  +-------------------------------+-------------------------------+
 //! ```
 //!
-//! Timestamps at byte 20 are part of the packet itself; anywhere else (behind two NOPs, as Linux
+//! Timestamps at byte 20 are part of the packet itself; anywhere else (after two NOPs, as Linux
 //! sends them) they are one of the other options, kept verbatim.
 
 use crate::checksum::Sum;
@@ -47,7 +47,7 @@ pub(crate) struct Tcp<'a> {
     /// 4 bits.
     pub reserved: u8,
     pub urgent: u16,
-    /// Behind leading timestamps; padded to the end of the header when parsed, by `write` when
+    /// After leading timestamps; padded to the end of the header when parsed, by `write` when
     /// written.
     pub options: &'a [u8],
 }

@@ -7,10 +7,10 @@ use crate::digest::mix64;
 
 impl Packet {
     /// A hash by which queues sort packets into flows: of addresses, ports and protocol. Without
-    /// ports if the packet does not show them, and for *every* fragment, so that all pieces of a
-    /// datagram have one hash. Pieces are therefore not with the whole packets of their flow, but
-    /// with the pieces of all flows between the same hosts (as in Linux). Two values of `salt` give
-    /// unrelated hashes.
+    /// ports if the packet does not show them, and for *every* fragment, so that all fragments of a
+    /// datagram have one hash. Fragments are therefore not with the whole packets of their flow,
+    /// but with the fragments of all flows between the same hosts (as in Linux). Two values of
+    /// `salt` give unrelated hashes.
     pub fn flow_hash(&self, salt: u64, arena: &Arena) -> u64 {
         let ports = match self.kind() {
             Kind::Fragment => None,

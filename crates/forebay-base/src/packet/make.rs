@@ -68,8 +68,8 @@ impl Packet {
         packet
     }
 
-    /// A fragment: `cold.piece` says which. `ports` are visible only if the piece holds them. An
-    /// IPv6 one has its Fragment header behind the IPv6 header, and no other extension header.
+    /// A fragment: `cold.piece` says which. `ports` are visible only if the fragment holds them. An
+    /// IPv6 one has its Fragment header after the IPv6 header, and no other extension header.
     pub fn piece(
         version: IpVersion,
         (src, dst): (Addr, Addr),
@@ -85,8 +85,8 @@ impl Packet {
         packet
     }
 
-    /// A piece, without its cold part, of this TCP segment over IPv4: with `payload_len` bytes
-    /// behind an IP header without options, and the ports of the segment if it `leads`.
+    /// A fragment, without its cold part, of this TCP segment over IPv4: with `payload_len` bytes
+    /// after an IP header without options, and the ports of the segment if it `leads`.
     #[inline]
     pub(crate) fn piece_of_segment(&self, payload_len: u16, leads: bool) -> Packet {
         let (ports, shows_ports) = if leads { (self.sizes.ports(), PORTS) } else { ((0, 0), 0) };

@@ -29,7 +29,7 @@ pub const FRAGMENT_HEADER_BYTES: u16 = 8;
 /// The time to live that hosts send with.
 pub const MAX_TTL: u8 = 64;
 
-/// What a packet's bytes hold behind the IP header.
+/// What a packet's bytes hold after the IP header.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Hash)]
 #[repr(u8)]
 pub enum Kind {
@@ -155,7 +155,7 @@ impl Packet {
             (Kind::Tcp, IpVersion::V6) => IPV6_HEADER_BYTES + FRAGMENT_HEADER_BYTES,
         }
     }
-    /// Bytes behind the header.
+    /// Bytes after the header.
     #[inline]
     pub fn payload_len(&self) -> u16 {
         self.sizes.len() - self.header_len()

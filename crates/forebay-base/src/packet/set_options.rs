@@ -21,7 +21,7 @@ pub(super) const fn tcp_header_len(version: IpVersion, timestamps: bool, options
 }
 
 /// Of all lists with the same header bytes, make this the one that a parser finds. A header pads
-/// its options with zeros to a multiple of 4; `before` option bytes precede the list. Zeros behind
+/// its options with zeros to a multiple of 4; `before` option bytes precede the list. Zeros after
 /// the last option are dropped if padding restores them. Zeros that belong to an option stay.
 #[inline]
 fn drop_padding(list: &mut OptionList, before: usize) {

@@ -49,7 +49,7 @@ impl Signals {
     }
 }
 
-/// Repair as the transport tells of it.
+/// Loss repair as the transport reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum Recovery {
     #[default]

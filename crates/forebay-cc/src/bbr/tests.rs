@@ -106,7 +106,7 @@ impl Feed {
         };
         self.bbr.on_ack(self.now, &news);
     }
-    /// A packet leaves with so many segments in flight. Its tag.
+    /// A packet leaves with this many segments in flight. Its tag.
     fn send(&mut self, inflight: u64, after_idle: bool) -> (Tag, u64) {
         self.sent += 1;
         let sent = Sent {

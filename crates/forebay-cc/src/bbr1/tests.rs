@@ -36,7 +36,7 @@ impl Feed {
         assert_eq!(feed.bbr.phase(), "probe-bw");
         feed
     }
-    /// A round of one ACK, with so many segments in flight before it and after it.
+    /// A round of one ACK, with this many segments in flight before it and after it.
     fn round(&mut self, bps: u64, inflight: u64) {
         self.now += RTT + Span::from_nanos(1);
         self.ack(bps, inflight, RTT);

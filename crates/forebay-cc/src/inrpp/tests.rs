@@ -137,7 +137,7 @@ fn one_packet_for_each_that_has_arrived_and_no_more_than_two_kept() {
         inrpp.on_sent(NOW, &Sent { retransmission: true, ..sent(false) });
         assert_eq!(credits(&inrpp), left);
     }
-    // Duplicates that tell nothing, and a segment in 100 pieces.
+    // Duplicates that carry no information, and a segment in 100 fragments.
     let nothing = Ack { duplicate: true, in_flight_bytes: MSS, ..ack(0) };
     (0..1_000).for_each(|_| inrpp.on_ack(NOW, &Ack { options: Some(&options), ..nothing }));
     assert_eq!(credits(&inrpp), 0);
@@ -388,7 +388,7 @@ fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u6
 
 #[test]
 fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
-    // One of four: the 64th is missing itself, so the 65th tells; 300 ms later it is sure.
+    // One of four: the 64th is missing itself, so the 65th shows it; 300 ms later it is sure.
     assert_eq!(missing(&mut open(), 4, 200), (Some(64), Some(94)));
     assert_eq!(missing(&mut open(), 9, 400), (None, None), "a lossy link");
     let mut asked = open();
@@ -407,7 +407,7 @@ fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
 fn the_timeout_is_long_until_round_trips_under_a_request_are_known() {
     assert_eq!(open().rto_floor(), Span::ZERO);
     let mut inrpp = established(signal(BackPressureSignal::Pause, 3, 7));
-    // 10 s, and a quarter less for each ACK with a sample, whoever asks.
+    // 10 s, and a quarter less for each ACK with a sample, whichever router asks.
     for (nonce, seconds) in [(7, 7.5), (7, 5.625), (9, 4.21875)] {
         hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, nonce));
         assert_eq!(inrpp.rto_floor(), Span::from_secs_f64(seconds));

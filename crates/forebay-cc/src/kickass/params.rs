@@ -28,7 +28,8 @@ pub enum RateSelection {
     /// off.
     Mean,
     /// That of the lowest code of a round trip.
-    Least,
+    #[serde(alias = "least")]
+    Min,
 }
 
 /// What the flow is in TCP mode.
@@ -55,7 +56,7 @@ pub struct Params {
     /// Packets of a round trip on which DF is clear, 0 to 1000; 0: all that are full-sized.
     /// `paper`: 0; `recommended`: 8.
     pub clear_per_rtt: Option<u32>,
-    /// `last`, `mean` or `least`: which of the reported rates counts. Both presets: `last`.
+    /// `last`, `mean` or `min`: which of the reported rates counts. Both presets: `last`.
     pub take: Option<RateSelection>,
     /// Round trips without a code that end KA mode, 1 to 100. `paper` (section II-C2): 1;
     /// `recommended`: 2.

@@ -2,7 +2,7 @@
 //!
 //! A first fragment shows its code before its datagram is complete. With `complete` it counts only
 //! when that happens and TCP has accepted the datagram: its sequence number lies in the window, its
-//! checksum holds, and a piece that was made up overlaps the true one, so that both are dropped.
+//! checksum holds, and a fragment that was made up overlaps the true one, so that both are dropped.
 //! Until then first fragments wait by their IP ID, a few at a time.
 
 use super::params::{Params, RateSelection};
@@ -297,7 +297,7 @@ mod tests {
             PieceView { wire_len, payload_bytes, offset, more, dont_fragment, ip_id, ecn, head };
         receiver.on_piece(now, &piece);
     }
-    /// A datagram in two pieces.
+    /// A datagram in two fragments.
     fn cut(receiver: &mut KickAssReceiver, now: Time, (ip_id, bytes): (u32, u16)) -> AckDemand {
         lead(receiver, now, (ip_id, bytes));
         receiver.on_datagram(now, &DatagramView { pieces: 2, ip_id, ..DATA })

@@ -636,7 +636,7 @@ fn rates_above_1_gbit_are_cut_to_4_times_what_was_delivered() {
     assert_eq!(known.rate(), Some(Rate::mbps(100)), "the interface");
 }
 
-/// Ten packets that may be cut are lost, and what is sent again passes: then one of each round trip
+/// Ten packets that may be cut are lost, and retransmissions pass: then one of each round trip
 /// may be cut; it is lost as well; then none.
 #[test]
 fn where_only_packets_with_df_arrive_df_stays_set() {

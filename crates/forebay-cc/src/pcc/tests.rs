@@ -226,7 +226,7 @@ fn held_back_with_losses_the_rate_falls_to_that_of_arrivals() {
     starting.on_result(Role::Start, 1e6, 1.0);
     let kept = kept_after(starting, 20, 10);
     assert!((0.53..0.69).contains(&kept), "{kept}");
-    // 9 packets, or less than twice the knee, may be chance; all that is asked tells itself.
+    // 9 packets, or less than twice the knee, may be chance; more intervals settle it.
     for (packets, lost) in [(20, 9), (101, 10), (400, 300)] {
         let kept = kept_after(deciding(Params::default(), 1), packets, lost);
         assert_eq!(kept, 10.0, "{packets} {lost}");
@@ -285,7 +285,7 @@ fn two_share_the_path_and_lose_less_than_the_knee() {
     assert!((0.25..0.75).contains(&share), "{shares:?}");
 }
 
-/// A buffer of 8 BDP takes what start sends: nothing is lost, but arrivals tell.
+/// A buffer of 8 BDP takes what start sends: nothing is lost, but the rate of arrivals shows it.
 #[test]
 fn start_behind_a_deep_buffer_ends_at_the_rate_of_arrivals() {
     for seed in 0..4 {

@@ -16,7 +16,7 @@ pub enum Reach {
     Wider,
 }
 
-/// How the receiver tells what is to come.
+/// How the receiver forecasts.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -1,4 +1,4 @@
-//! The machine beside numbers that are not its own.
+//! The machine compared with independent numbers.
 
 use super::belief::{Belief, Grid, Work};
 use super::forecast::Tables;
@@ -141,7 +141,7 @@ fn datagram(options: &OptionList, wire_len: u16) -> DatagramView<'_> {
         in_order: true,
     }
 }
-/// What the next ACK tells.
+/// What the next ACK reports.
 fn next_told(receiver: &mut SproutReceiver, now: Time) -> Option<Forecast> {
     let mut options = OptionList::EMPTY;
     receiver.fill(now, &mut options);
@@ -199,7 +199,7 @@ fn silence_is_no_evidence_while_the_sender_waits() {
         receiver.on_datagram(now, &datagram(&last, 1500));
         next_told(&mut receiver, now + TICK * ticks).unwrap().within(5)
     };
-    // Five ticks of silence make an outage, if nobody explains them.
+    // Five ticks of silence make an outage, if nothing explains them.
     assert_eq!(forecast_after(0, 5), 0);
     assert!(forecast_after(60_000, 5) > 5);
     assert_eq!(forecast_after(65_535, 5), forecast_after(60_000, 5), "the data have ended");

@@ -62,7 +62,7 @@ struct Packet {
     lost: bool,
 }
 
-/// A drop-tail queue behind which a packet leaves at random times, with silences, random losses and
+/// A drop-tail queue that packets leave at random times, with silences, random losses and
 /// an RTT that steps; the sender is one of [`any_sender`].
 fn random_trace(seed: u64) {
     let mut rng = rng(seed);

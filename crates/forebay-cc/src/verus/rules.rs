@@ -37,8 +37,8 @@ pub enum SlowStartEnd {
 pub struct Params {
     /// `paper`, `authors` (their code) or `recommended` (default).
     pub preset: Preset,
-    /// R of equation 4, 1 to 100: delays up to R D_min are sought. Section 5: 2, 4 or 6; default 2,
-    /// of `authors` 6.
+    /// R of equation 4, 1 to 100: delays up to R D_min are the target. Section 5: 2, 4 or 6;
+    /// default 2, of `authors` 6.
     pub r: Option<f64>,
     /// Length of an epoch in ms, 1 to 1000. Section 5.3: 5.
     pub epoch_ms: Option<f64>,
@@ -77,7 +77,7 @@ pub struct Params {
     /// Where clearly more than 2 % of a round trip is lost at delays below R D_min, the window is
     /// at most CUBIC's: the buffer is shallow. `recommended`: true.
     pub loss_bound: Option<bool>,
-    /// Queueing delay that is sought in place of `(R - 1) D_min`, per unit of R - 1, in ms, 0 to
+    /// Target queueing delay in place of `(R - 1) D_min`, per unit of R - 1, in ms, 0 to
     /// 1000; 0: none.
     pub queue_ms: Option<f64>,
     /// `late` (paper) or `early` (`recommended`).

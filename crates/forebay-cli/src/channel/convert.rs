@@ -67,7 +67,7 @@ fn of_rates(path: &Path, end_s: Option<f64>) -> Result<DeliveryTrace, Failure> {
     let end_s = end_s.unwrap_or(last_s + (last_s - before_s));
     if !(end_s > last_s && end_s <= MAX_SECONDS) {
         return Err(fail(&format!(
-            "the end, {end_s} s, must be behind the last row and within a day"
+            "the end, {end_s} s, must be after the last row and within a day"
         )));
     }
     let ends = steps.iter().skip(1).map(|step| step.0).chain([end_s]);

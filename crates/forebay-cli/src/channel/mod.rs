@@ -162,7 +162,7 @@ fn file_bytes(trace: &DeliveryTrace) -> u64 {
     trace.times().map(|(at, count)| line(at) * u64::from(count)).sum()
 }
 
-/// Writes, and tells how many of all bytes are written.
+/// Writes, and reports how many of all bytes are written.
 struct Told<'a, F: Fn(u64, u64)> {
     to: &'a mut dyn Write,
     done: u64,
@@ -187,7 +187,7 @@ mod tests {
     use super::*;
     use std::cell::RefCell;
 
-    /// What is told last is all: the size of the file is known before it is written.
+    /// Only the last report counts: the size of the file is known before it is written.
     #[test]
     fn progress_of_a_file_ends_with_its_size() {
         let times = [0, 9, 9, 10, 99, 1_000, 1_000].map(Span::from_millis);

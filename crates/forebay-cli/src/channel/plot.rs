@@ -7,7 +7,7 @@ use forebay_lab::scenario::trace_statistics::{bins, samples};
 use forebay_lab::scenario::traces::DeliveryTrace;
 use std::fmt::Write;
 
-/// Of Okabe and Ito: told apart also by those who do not see all colours.
+/// Of Okabe and Ito: distinct also under colour blindness.
 const COLOURS: [&str; 6] = ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9"];
 const WIDTH: f64 = 1_000.0;
 const MARGIN: f64 = 62.0;

@@ -104,12 +104,12 @@ fn list(asked: &str, several: &[&Key], paint: Paint) -> String {
     text
 }
 
-/// A place, with what must stand beside it.
+/// A place, with what must stand next to it.
 fn shown(place: &KeyPlace) -> String {
     format!("{}{}", place.path, when(place))
 }
 
-/// What must stand beside a place, in brackets.
+/// What must stand next to a place, in brackets.
 pub fn when(place: &KeyPlace) -> String {
     let when = place.when.as_ref();
     when.map_or(String::new(), |(key, name)| format!(" (with {key} = \"{name}\")"))

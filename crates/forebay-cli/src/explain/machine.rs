@@ -25,12 +25,12 @@ pub fn text<K: Kind>(line: &Line<K>, what: &str, key: &str, paint: Paint) -> Str
     }
     match parameters(&line.schema, &line.schema, paint) {
         Some(shown) => {
-            let place = format!("(beside {key} in a scenario)");
+            let place = format!("(next to {key} in a scenario)");
             let _ = writeln!(text, "\n{} {place}", paint.bold("Parameters"));
             text.push_str(&shown);
         }
         None if key.starts_with("queue") => {
-            text.push_str("\nIt has no parameters beside the limit.\n");
+            text.push_str("\nIt has no parameters besides the limit.\n");
         }
         None => text.push_str("\nIt has no parameters.\n"),
     }

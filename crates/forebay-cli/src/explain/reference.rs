@@ -206,7 +206,7 @@ pub fn of_results() -> String {
             writeln!(text, "| `{}` | {} | {} |", series.name(), series.unit(), series.meaning());
     }
     let published = format!(
-        "What a controller publishes stands beside them as `{PUBLISHED}NAME`, what a port scheme \
+        "What a controller publishes is listed with them as `{PUBLISHED}NAME`, what a port scheme \
          or discipline publishes under its own name."
     );
     let _ = write!(text, "\n{}\n", lines(&published));

@@ -112,8 +112,8 @@ fn middleboxes(scenario: &Scenario) -> Vec<String> {
         let fragments = match spec.fragments {
             Fragments::Pass => None,
             Fragments::Drop => Some("drops fragments"),
-            Fragments::Whole => Some("puts datagrams together"),
-            Fragments::Pieces => Some("holds pieces until all are there"),
+            Fragments::Whole => Some("reassembles datagrams"),
+            Fragments::Pieces => Some("holds fragments until a datagram is complete"),
         };
         let df = spec.set_df.then_some("sets DF");
         let does = strips.into_iter().chain(df.into_iter().chain(fragments).map(String::from));
@@ -136,7 +136,7 @@ fn attack(attack: &Attack, scenario: &Scenario) -> String {
     };
     format!(
         "{from} forges {} of flow {}, of {} bytes, from {} s on, one each {}; it knows {knows}",
-        counted(attack.count as usize, "leading piece"),
+        counted(attack.count as usize, "first fragment"),
         attack.flow.0 + 1,
         attack.lead_bytes,
         seconds(attack.start),

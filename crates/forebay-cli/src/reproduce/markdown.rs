@@ -32,7 +32,7 @@ fn heading(cells: &[String]) -> String {
     line(cells) + &format!("|{}\n", "---|".repeat(cells.len()))
 }
 
-/// What nobody has published: a line per set-up and protocol, a column per quantity.
+/// What has not been published: a line per set-up and protocol, a column per quantity.
 fn measured(rows: &[&ComparedRow]) -> String {
     let mut quantities: Vec<&ComparedRow> = Vec::new();
     let mut cases: Vec<(&str, &str)> = Vec::new();

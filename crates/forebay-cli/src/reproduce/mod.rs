@@ -1,4 +1,4 @@
-//! `forebay reproduce`: published values beside ours.
+//! `forebay reproduce`: comparison with published values.
 
 mod agreement;
 mod brief;

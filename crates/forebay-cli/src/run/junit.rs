@@ -93,7 +93,7 @@ fn runs(summary: &Summary, protocol: &str, error: Option<&(RunKey, RunError)>) -
 fn case(of: &ExpectationResult) -> Case {
     let outcome = || expect::outcome(of);
     let verdict = match of.status {
-        Status::Holds => Verdict::Passed,
+        Status::Passes => Verdict::Passed,
         Status::Fails => Verdict::Failed(outcome()),
         Status::Unchecked => Verdict::Skipped(outcome()),
     };

@@ -1,4 +1,4 @@
-//! `forebay run`: a scenario under protocols and seeds, and what a person or a program is told of
+//! `forebay run`: a scenario under protocols and seeds, and what a person or a program learns of
 //! it.
 
 mod differences;
@@ -95,7 +95,7 @@ fn refused(args: &RunArgs, refused: NotEnoughMemory) -> Failure {
     Failure::input(format!("{}: {refused}\n{hint}", args.scenario))
 }
 
-/// How many runs go side by side.
+/// How many runs go in parallel.
 fn admit(
     args: &RunArgs,
     scenario: &Scenario,

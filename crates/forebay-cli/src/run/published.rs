@@ -1,4 +1,4 @@
-//! What others measured on the same scenario, to be shown beside.
+//! What others measured on the same scenario, to be shown next to it.
 
 use forebay_lab::scenario::Name;
 

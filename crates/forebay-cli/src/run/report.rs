@@ -33,7 +33,7 @@ pub fn text(
         let _ = write!(text, "{}", paint.dim(wrap(&line, 0).trim_end()) + "\n");
     }
     let _ = write!(text, "{}", paint.dim(wrap(&memory(summary), 0).trim_end()) + "\n");
-    // What is missing is told at the end, in ranges of seeds.
+    // What is missing is reported at the end, in ranges of seeds.
     for note in summary.notes.iter().filter(|note| !note.starts_with("missing:")) {
         text.push_str(&paint.note(note));
     }
@@ -83,22 +83,22 @@ pub fn shown(scenario: &Scenario, aggregates: &[Aggregate]) -> Shown {
 
 /// A line for each expectation under each protocol.
 fn expectations(all: &[ExpectationResult], paint: Paint) -> String {
-    let holding = all.iter().filter(|of| of.status == Status::Holds).count();
+    let passing = all.iter().filter(|of| of.status == Status::Passes).count();
     if all.is_empty() {
         return String::new();
     }
     let unchecked = all.iter().filter(|of| of.status == Status::Unchecked).count();
     let mut text = match (all.len() - unchecked, unchecked) {
-        (checked, 0) => format!("\nexpectations: {holding} of {checked} hold\n"),
+        (checked, 0) => format!("\nexpectations: {passing} of {checked} pass\n"),
         (0, unchecked) => format!("\nexpectations: {unchecked} not checked\n"),
         (checked, unchecked) => {
-            format!("\nexpectations: {holding} of {checked} hold, {unchecked} not checked\n")
+            format!("\nexpectations: {passing} of {checked} pass, {unchecked} not checked\n")
         }
     };
     for of in all {
         let (word, line) = match of.status {
-            Status::Holds => (paint.green("holds"), expect::outcome(of)),
-            Status::Fails => (paint.red("FAILS"), expect::outcome(of)),
+            Status::Passes => (paint.green("pass "), expect::outcome(of)),
+            Status::Fails => (paint.red("FAIL "), expect::outcome(of)),
             Status::Unchecked => (paint.dim("-    "), expect::outcome(of)),
         };
         let lines = wrap(&line, 9);
@@ -130,7 +130,7 @@ fn costs(runs: &[RunResult], aggregates: &[Aggregate]) -> Table {
 }
 
 /// What the dearest run needs by its size, and what the process has taken, in which runs side by
-/// side cannot be told apart.
+/// side cannot be distinguished.
 fn memory(summary: &Summary) -> String {
     let runs = summary.runs.iter().map(|run| run.memory);
     let dearest = runs.reduce(|a, b| if b.need_mib > a.need_mib { b } else { a });

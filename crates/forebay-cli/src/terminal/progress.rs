@@ -65,7 +65,7 @@ impl Progress {
         let due = passed.as_secs() / BETWEEN_LINES.as_secs();
         if self.written.fetch_max(due, Ordering::Relaxed) < due {
             let (percent, seconds) = (100.0 * done.clamp(0.0, 1.0), passed.as_secs());
-            // A line that cannot be written is missed by nobody.
+            // A line that cannot be written is missed by no one.
             let _ = writeln!(io::stderr(), "{percent:.0} % after {seconds} s, {}", words());
         }
     }

@@ -192,7 +192,7 @@ mod tests {
             cells(Unit::Seconds, &[(22.5, None), (0.5, None)]),
             ("s", texts(&["22.500", "0.500"]))
         );
-        // Beside the seconds of another protocol, a queue that is nearly empty.
+        // Next to the seconds of another protocol, a queue that is nearly empty.
         assert_eq!(
             cells(Unit::Seconds, &[(1.5, None), (0.000_275, None)]),
             ("ms", texts(&["1500.000", "0.275"]))
@@ -221,7 +221,7 @@ mod tests {
     #[test]
     fn an_interval_that_reaches_further_up_shows_its_ends() {
         let of = |mean, ends| Some(Estimate { mean, ci95: Some(ends) });
-        // 89 ms and 179 ms on the scale of the logarithm, beside one that is narrow.
+        // 89 ms and 179 ms on the scale of the logarithm, next to one that is narrow.
         let wide = [of(0.089, [0.012, 0.664]), of(0.08, [0.079, 0.081]), of(0.07, [0.07, 0.07])];
         let (unit, cells) = row(Unit::Seconds, &wide);
         assert_eq!(unit, "ms");

@@ -70,7 +70,7 @@ fn wrong_input_is_told_and_leaves_nothing() {
     assert_eq!(desk.names(), ["bad.csv", "bad.trace", "empty.csv", "zero.csv"]);
 }
 
-/// Whoever measured a trace has it no more once it is overwritten.
+/// A measured trace is lost once it is overwritten.
 #[test]
 fn a_file_of_others_is_replaced_with_force_alone() {
     let desk = Desk::new();

@@ -33,9 +33,9 @@ fn what_holds_is_said_and_the_code_is_0() {
     let done = run(&[HOLDS], &[]).ok();
     assert_eq!(done.stderr, "");
     let lines = lines(&done);
-    assert_eq!(lines[0], "expectations: 1 of 1 hold");
+    assert_eq!(lines[0], "expectations: 1 of 1 pass");
     assert!(
-        lines[1].starts_with("  holds  newreno: afct_s within 100 ms and 10 s: 1"),
+        lines[1].starts_with("  pass   newreno: afct_s within 100 ms and 10 s: 1"),
         "{}",
         done.stdout
     );
@@ -47,7 +47,7 @@ fn what_fails_has_its_value_and_the_code_is_1() {
     let done = run(&[HOLDS, FAILS], &[]);
     assert_eq!((done.code, done.stderr.as_str()), (1, "failed: 1 of 2 expectations\n"));
     let lines = lines(&done);
-    assert_eq!(lines[0], "expectations: 1 of 2 hold");
+    assert_eq!(lines[0], "expectations: 1 of 2 pass");
     let (expected, value) = lines[2]
         .split_once(": ")
         .and_then(|(a, rest)| {
@@ -55,7 +55,7 @@ fn what_fails_has_its_value_and_the_code_is_1() {
             Some((format!("{a}: {b}"), c))
         })
         .expect("two parts");
-    assert_eq!(expected, "  FAILS  newreno: goodput_bps >= 10 Mbit/s");
+    assert_eq!(expected, "  FAIL   newreno: goodput_bps >= 10 Mbit/s");
     let mbps: f64 = value.strip_suffix(" Mbit/s").expect("a rate").parse().expect("a number");
     assert!(mbps > 1.0 && mbps < 10.0, "{value}");
     // The table of results is printed all the same.
@@ -75,7 +75,7 @@ fn json_has_an_array_and_standard_error_the_list() {
     let [holds, fails] = json["expectations"].as_array().expect("an array").as_slice() else {
         panic!("{json}")
     };
-    assert_eq!((&holds["status"], &fails["status"]), (&"holds".into(), &"fails".into()));
+    assert_eq!((&holds["status"], &fails["status"]), (&"passes".into(), &"fails".into()));
     assert_eq!((&fails["op"], &fails["over"]), (&">=".into(), &"mean".into()));
     assert_eq!(fails["expected"], serde_json::json!([10e6]));
     assert_eq!(holds["expected"], serde_json::json!([0.1, 10.0]));
@@ -104,7 +104,7 @@ fn each_variant_and_each_protocol_is_checked() {
     let done = run(&[one], &slow);
     assert_eq!(done.code, 1, "{}", done.stdout);
     let done = run(&[one], &[&slow[..], &["--set", "expect.0.value=2s"]].concat()).ok();
-    assert!(lines(&done)[1].starts_with("  holds  newreno: afct_s < 2 s: "), "{}", done.stdout);
+    assert!(lines(&done)[1].starts_with("  pass   newreno: afct_s < 2 s: "), "{}", done.stdout);
 }
 
 #[test]
@@ -115,7 +115,7 @@ fn a_protocol_that_is_not_run_is_not_checked() {
     assert_eq!(lines(&done), ["expectations: 1 not checked", expected]);
     let any = "metric = \"afct_s\"\nop = \">\"\nvalue = 0";
     let done = run(&[own, any], &["--protocol", "cubic"]).ok();
-    assert_eq!(lines(&done)[0], "expectations: 1 of 1 hold, 1 not checked");
+    assert_eq!(lines(&done)[0], "expectations: 1 of 1 pass, 1 not checked");
 }
 
 #[test]
@@ -123,7 +123,7 @@ fn a_metric_without_a_value_fails_in_words() {
     // 100 kB do not complete in 0.05 s.
     let done = run(&["metric = \"afct_s\"\nop = \"<\"\nvalue = 1"], &["--set", "until_s=0.05"]);
     assert_eq!(done.code, 1);
-    assert_eq!(lines(&done)[1], "  FAILS  newreno: afct_s < 1 s: no run has a value");
+    assert_eq!(lines(&done)[1], "  FAIL   newreno: afct_s < 1 s: no run has a value");
 }
 
 #[test]
@@ -243,7 +243,7 @@ fn the_closed_forms_of_the_built_in_scenarios_hold() {
         let done = Desk::new().forebay(&["run", name, "--json", "--seeds", "5"]).ok();
         let json = done.json();
         let all = json["expectations"].as_array().expect("an array");
-        assert!(!all.is_empty() && all.iter().all(|of| of["status"] == "holds"), "{all:?}");
+        assert!(!all.is_empty() && all.iter().all(|of| of["status"] == "passes"), "{all:?}");
     }
     // A buffer of an eighth of a BDP does not keep the link busy.
     let small = ["run", "checks/full-link", "--set", "links.left-right.queue.limit=6kB"];
@@ -264,6 +264,9 @@ fn what_the_scenarios_of_bbr_expect_holds() {
         let done = Desk::new().forebay(&["run", &name, "--json", "--seeds", "3"]).ok();
         let json = done.json();
         let all = json["expectations"].as_array().expect("an array");
-        assert!(!all.is_empty() && all.iter().all(|of| of["status"] == "holds"), "{name}: {all:?}");
+        assert!(
+            !all.is_empty() && all.iter().all(|of| of["status"] == "passes"),
+            "{name}: {all:?}"
+        );
     }
 }

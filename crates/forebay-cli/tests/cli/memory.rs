@@ -3,7 +3,7 @@
 use crate::{Desk, SMALL};
 use serde_json::Value;
 
-/// `SMALL` with so many flows of 20 packets, in groups between 250 hosts on either side.
+/// `SMALL` with this many flows of 20 packets, in groups between 250 hosts on either side.
 fn flows(groups: usize) -> String {
     let [before, _] = SMALL.split_once("[[hosts]]").expect("hosts").into();
     let before = before.replace("10Mbit/s", "1Gbit/s");
@@ -24,7 +24,7 @@ fn number(value: &Value) -> f64 {
     value.as_f64().unwrap_or_else(|| panic!("{value} is no number"))
 }
 
-/// The estimate beside the high-water mark of a process of its own, which had nothing else to do.
+/// The estimate next to the high-water mark of a process of its own, which had nothing else to do.
 #[cfg(target_os = "linux")]
 #[test]
 fn the_estimate_is_near_what_a_process_takes() {
@@ -105,7 +105,7 @@ fn jobs_are_as_many_as_fit_and_a_note_says_so() {
     let all = run(&[]);
     assert_eq!(all["memory"]["jobs"], 4);
     assert!(all["notes"].as_array().expect("notes").contains(&no_randomness()));
-    // The program once, and each run what it needs beside it.
+    // The program once, and each run what it needs next to it.
     let need_mib = number(&all["memory"]["need_mib"]);
     let (each_mib, two_mib) = (need_mib - 8.0, 2.0 * need_mib - 8.0);
     let memory = format!("{}MiB", (two_mib + 0.5 * each_mib) as u64);

@@ -196,7 +196,7 @@ fn help_goes_to_standard_output_and_has_examples() {
     }
 }
 
-/// Figures of another machine stand beside ours with the machine, and no ratio is made of them.
+/// Figures of another machine stand next to ours with the machine, and no ratio is made of them.
 #[test]
 fn a_benchmark_says_on_which_machine_others_were_measured() {
     let desk = Desk::new();

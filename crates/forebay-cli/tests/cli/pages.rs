@@ -1,5 +1,5 @@
-//! Huge pages: the process begins again with them, and is still the same process to whoever started
-//! it.
+//! Huge pages: the process begins again with them, and is still the same process to whatever
+//! started it.
 #![cfg(all(target_os = "linux", target_env = "gnu"))]
 
 use crate::{Desk, SMALL};

@@ -35,7 +35,7 @@ fn a_capture_of_chosen_links_keeps_the_beginnings_of_packets() {
         blocks.iter().filter(|b| b.0 == kind).map(|b| b.1.clone()).collect::<Vec<_>>()
     };
     let (cut, whole) = (read("cut"), read("whole"));
-    // Snap length behind link type and reserved; three links in two directions in all.
+    // Snap length after link type and reserved; three links in two directions in all.
     assert_eq!(of(&cut, 1).iter().map(|b| word(b, 4)).collect::<Vec<_>>(), [60, 60]);
     assert_eq!(of(&whole, 1).iter().map(|b| word(b, 4)).collect::<Vec<_>>(), [0; 6]);
     let lengths = |blocks| {

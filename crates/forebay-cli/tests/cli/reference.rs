@@ -205,7 +205,7 @@ fn bash_accepts_the_completions_and_completes_names() {
         let text = Desk::new().forebay(&["completions", shell]).ok().stdout;
         assert!(text.contains("reproduce"), "{shell}");
     }
-    // zsh offers files only where it is told to: a scenario, an experiment, what is explained.
+    // zsh offers files only where configured: a scenario, an experiment, what is explained.
     let zsh = Desk::new().forebay(&["completions", "zsh"]).ok().stdout;
     let files = zsh.lines().filter(|line| line.contains("_files\"}' \\")).count();
     assert_eq!(files, 3, "{zsh}");

@@ -1,4 +1,4 @@
-//! The page of a folder of results. What a browser makes of it is tested beside the code that
+//! The page of a folder of results. What a browser makes of it is tested next to the code that
 //! writes it.
 
 use crate::{Desk, SMALL};

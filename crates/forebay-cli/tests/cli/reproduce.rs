@@ -22,7 +22,7 @@ fn the_dumbbell_of_inrpp_is_reproduced() {
             assert!(row[key].is_string(), "{key}: {row}");
         }
         assert!(row["seeds"].is_u64() && row.get("published").is_some(), "{row}");
-        // How far it is off, and behind that the reason.
+        // How far it is off, and after that the reason.
         let differs = row["verdict"] == "differs" || row["verdict"] == "better";
         let reason = row["why"].as_str().unwrap().split_once(". ").map_or("", |(_, reason)| reason);
         assert!(!differs || reason.len() > 20, "no reason: {row}");
@@ -185,7 +185,7 @@ fn a_wrong_experiment_says_file_line_key_and_what_was_expected() {
     assert!(missing.stderr.contains("cannot read `mine.toml`: "), "{}", missing.stderr);
 }
 
-/// Rows by verdict, those that differ by name, and means of what nobody published.
+/// Rows by verdict, those that differ by name, and means of what has not been published.
 #[test]
 fn without_verbose_there_is_a_summary() {
     let desk = desk_with(EXPERIMENT);

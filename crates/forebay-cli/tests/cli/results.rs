@@ -230,7 +230,7 @@ fn a_flow_that_its_buffers_limit_is_named_in_a_note() {
     }
 }
 
-/// Each has a column of its own, named so that it can be told from the others.
+/// Each has a column of its own, named to distinguish it from the others.
 #[test]
 fn forty_variants_in_one_run() {
     let desk = Desk::new();

@@ -5,7 +5,7 @@
 //! that of the whole process while the scenario ran, with all of that, and with what the allocator
 //! kept of the scenarios before it: run one alone for a figure of its own.
 //!
-//! The figure of a scenario has the trace hash in it, as every run does; beside it stands what is
+//! The figure of a scenario has the trace hash in it, as every run does; next to it stands what is
 //! left without.
 
 mod peers;
@@ -54,8 +54,8 @@ pub struct Bench {
 pub enum Work {
     /// A built-in scenario under a protocol.
     Scenario(&'static str, &'static str),
-    /// So many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and gigabytes
-    /// for the largest: only where it is named.
+    /// This many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and
+    /// gigabytes for the largest: only where it is named.
     Scale(usize),
 }
 
@@ -80,11 +80,11 @@ pub struct BenchOptions<'a> {
     /// Each scenario is repeated until it has used this much CPU time, in seconds (1.0); and as
     /// long again without its hash.
     pub min_cpu_s: f64,
-    /// Threads in each run, where its network can be divided among so many.
+    /// Threads in each run, where its network can be divided among that many.
     pub threads: usize,
-    /// Set by whoever wants it to stop.
+    /// Set by a caller to stop it.
     pub cancel: Option<&'a AtomicBool>,
-    /// Told the name of each scenario before it runs.
+    /// Receives the name of each scenario before it runs.
     pub progress: Option<&'a dyn Fn(&str)>,
 }
 
@@ -109,12 +109,12 @@ pub struct BenchRow {
     pub ns_per_hop: f64,
     /// Wall-clock time of the fastest repetition, in seconds.
     pub best_wall_s: f64,
-    /// `ns_per_hop` of the fastest repetition: what the machine does when nobody else wants it.
+    /// `ns_per_hop` of the fastest repetition: what the machine does when nothing else uses it.
     pub best_ns_per_hop: f64,
     /// The same runs without a trace hash; None where the scale series has more than 100 000 flows,
     /// and takes minutes.
     pub without_hash: Option<WithoutHash>,
-    /// Peak of resident memory while it ran, in MiB; None where the system does not tell.
+    /// Peak of resident memory while it ran, in MiB; None where the system does not report it.
     pub peak_mib: Option<f64>,
     /// Estimate of it before the run, from the network alone, in MiB.
     pub need_mib: f64,
@@ -131,7 +131,7 @@ pub struct BenchRow {
     /// CPU time to build the network, in seconds; for the scale series.
     pub build_s: Option<f64>,
     /// What memory grew by in the run, by flow, in bytes; for the scale series, where the system
-    /// tells.
+    /// reports it.
     pub bytes_per_flow: Option<f64>,
 }
 

@@ -1,5 +1,5 @@
 //! Figures of other simulators for the same scenarios: CPU time (user and system) of the process in
-//! one thread, median of 3 to 5 runs. They are of the machine that each names: beside figures of
+//! one thread, median of 3 to 5 runs. They are of the machine that each names: next to figures of
 //! another machine they say what order of magnitude to expect, and no ratio.
 
 use serde::Serialize;

@@ -24,12 +24,12 @@ pub const SCALE_HOSTS: usize = 4_096;
 const LINKS_PER_ROUTER: usize = 2;
 /// Flows start within this time.
 const STARTS_WITHIN: Span = Span::from_secs(10);
-/// Sizes in full packets: bounded Pareto of shape 1.2 between these, 15 packets in the mean.
+/// Sizes in full packets: bounded Pareto of shape 1.2 between these, 15 packets on average.
 const MIN_PACKETS: f64 = 4.0;
 const MAX_PACKETS: f64 = 1_000.0;
 const SHAPE: f64 = 1.2;
 
-/// The network with so many flows. The map and the first flows are the same for any number.
+/// The network with this many flows. The map and the first flows are the same for any number.
 pub fn network(flows: usize, seed: u64) -> NetSpec {
     let mut spec = NetSpec::default();
     map(&mut spec, &mut Rng::new(seed, Stream::Test, 0));

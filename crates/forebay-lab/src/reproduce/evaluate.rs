@@ -43,7 +43,7 @@ impl Measured<'_> {
             Measure::LinkShare { .. }
             | Measure::ClassGoodput { .. }
             | Measure::ClassReaches { .. } => self.of_epochs(measure),
-            // Of two runs: whoever has both gives it.
+            // Of two runs: given by the one that has both.
             Measure::Paired { .. } | Measure::Against { .. } => None,
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
             Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),

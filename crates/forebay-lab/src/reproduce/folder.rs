@@ -10,8 +10,8 @@ use forebay_scenario::Scenario;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// A folder of reproduced experiments in the making: `DIR.partial-<process>` beside its place holds
-/// the files until [`ReproductionFolder::finish`]. Dropped before that, it leaves nothing.
+/// A folder of reproduced experiments in the making: `DIR.partial-<process>` next to its place
+/// holds the files until [`ReproductionFolder::finish`]. Dropped before that, it leaves nothing.
 #[derive(Debug)]
 pub struct ReproductionFolder {
     new: NewFolder,
@@ -21,7 +21,7 @@ impl ReproductionFolder {
     /// Begin a folder that will be `target`. Folders above it are made.
     ///
     /// Errors if `target` exists and is not empty, if another process is writing to it, or if
-    /// nothing can be written beside it.
+    /// nothing can be written next to it.
     pub fn create(target: &Path) -> Result<ReproductionFolder, StoreError> {
         Ok(ReproductionFolder { new: NewFolder::create(target)? })
     }
@@ -36,7 +36,7 @@ impl ReproductionFolder {
         experiment.split('/').chain([setup]).map(segment).collect()
     }
 
-    /// Write a file beside the results of the experiments.
+    /// Write a file next to the results of the experiments.
     pub fn write(&self, name: &str, text: &str) -> Result<(), StoreError> {
         self.new.write(name, text)
     }

@@ -1,4 +1,4 @@
-//! The runs of experiments, side by side.
+//! The runs of experiments, in parallel.
 
 use super::ReproduceOptions;
 use super::evaluate::Measured;

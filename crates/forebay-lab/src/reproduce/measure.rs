@@ -25,8 +25,8 @@ pub(super) enum Measure {
     Utilisation { link: String },
     /// What the same flows have under two protocols of the set-up with the same seed. Of the flows
     /// that completed in both, of this class or of one that begins with its name and a hyphen, of
-    /// more than so many bytes and at most so many: the mean of the differences of their completion
-    /// times, or the ratio of the means.
+    /// more than one number of bytes and at most another: the mean of the differences of their
+    /// completion times, or the ratio of the means.
     Paired {
         with: String,
         class: Option<String>,
@@ -42,8 +42,8 @@ pub(super) enum Measure {
     /// Standard deviation by mean of such a number over the flows of a class, over all without one;
     /// of flows that have it.
     FlowSpread { of: String, class: Option<String> },
-    /// A metric of the run, or of the flows of a class, under this protocol beside that under
-    /// another of the set-up with the same seed.
+    /// A metric of the run, or of the flows of a class, under this protocol compared with that
+    /// under another of the set-up with the same seed.
     Against { with: String, metric: String, class: Option<String>, take: Compare },
     /// What a directed link with a trace took by what its opportunities carried, in the window of
     /// the run.
@@ -63,7 +63,7 @@ pub(super) enum Measure {
     PassedAll { port: String, flow: u32 },
     /// When an interface first came into a state: "P", "S&D", "B" or "DB".
     FirstEntry { port: String, state: String },
-    /// When a cache first held so many bytes, to within a look.
+    /// When a cache first held this many bytes, to within a look.
     CacheReaches { port: String, bytes: u64 },
     /// Bytes in a cache.
     Cache { port: String, within_s: [f64; 2], take: Take },
@@ -102,11 +102,11 @@ pub(super) enum Measure {
         within_s: Option<[f64; 2]>,
         take: Take,
     },
-    /// The largest window of a sender, in segments of so many bytes, up to the look at which it
+    /// The largest window of a sender, in segments of this many bytes, up to the look at which it
     /// first has a slow start threshold: its first slow start is over.
     SlowStartPeak { flow: u32, segment_bytes: u32 },
     /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs,
-    /// sampled so often.
+    /// sampled at this interval.
     JainSampled { every_s: f64, over: Over, within_s: Option<[f64; 2]> },
 }
 

@@ -1,7 +1,7 @@
-//! What papers published and what was measured of other systems, beside what comes out here.
+//! What papers published and what was measured of other systems, compared with results of Forebay.
 //!
 //! An experiment is a file in `experiments/`: set-ups to run and rows to compare. `builtin` has
-//! those of the binary, `file` their format; `jobs` runs them side by side, `recording` and
+//! those of the binary, `file` their format; `jobs` runs them in parallel, `recording` and
 //! `evaluate` turn a run into the values of its `measure`s, `paired` compares flows of two runs,
 //! `verdict` values with those published.
 
@@ -41,9 +41,9 @@ pub struct ReproduceOptions<'a> {
     pub quick: bool,
     /// Runs at the same time, at least 1.
     pub jobs: usize,
-    /// Set by whoever wants it to stop.
+    /// Set by a caller to stop it.
     pub cancel: Option<&'a AtomicBool>,
-    /// Told of progress several times a second, from any thread.
+    /// Receives progress several times a second, from any thread.
     pub progress: Option<&'a (dyn Fn(&ReproduceProgress) + Sync)>,
 }
 
@@ -99,7 +99,7 @@ pub struct SetupHead {
     pub set: Vec<String>,
 }
 
-/// A published value beside ours.
+/// A published value and ours.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ComparedRow {
     /// What the value is of: the part of an experiment's name before the slash.

@@ -56,7 +56,7 @@ mod tests {
         of.iter().map(flow).collect()
     }
 
-    /// By hand: of 0.5 and 1.0 s beside 0.4 and 0.8 s the difference is 0.15 s, the ratio 1.25.
+    /// By hand: of 0.5 and 1.0 s against 0.4 and 0.8 s the difference is 0.15 s, the ratio 1.25.
     /// What did not complete in both, what is short and what is of another class does not count.
     #[test]
     fn differences_and_ratios_by_hand() {

@@ -80,8 +80,8 @@ impl SlowStart {
 }
 
 impl Recording {
-    /// Nothing yet, of a run with so many flows to look at, so many whose arrivals count, and so
-    /// many directed links.
+    /// Nothing yet, of a run with this many flows to sample, this many whose arrivals count, and
+    /// this many directed links.
     pub fn new(
         flows: usize,
         arrived: usize,

@@ -279,7 +279,7 @@ fn times_rates_and_caches_by_hand() {
         Some(8e6),
         // 8 of 10 Mbit/s.
         Some(0.8),
-        // One second behind either.
+        // One second after either.
         Some(1.0),
         None,
         Some(0.0),
@@ -379,8 +379,8 @@ fn measured_in_a_cell(rows: &[(&str, &str)]) -> Vec<Option<f64>> {
     done.rows.iter().map(|row| row.measured).collect()
 }
 
-/// The metrics of a run, which count as it goes on, beside the same from looks at it each 5 ms; and
-/// the pairs of two protocols beside their values.
+/// The metrics of a run, which count as it goes on, compared with the same from samples of it each
+/// 5 ms; and the pairs of two protocols and their values.
 #[test]
 fn bins_opportunities_and_pairs_of_a_run() {
     let window = "every_s = 1.0, within_s = [2.0, 10.0]";

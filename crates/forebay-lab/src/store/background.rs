@@ -27,7 +27,7 @@ impl BackgroundTable {
         BackgroundTable { groups, writer: Some(std::thread::spawn(write)) }
     }
     /// Append rows, in the order of the columns at creation. What went wrong with rows before these
-    /// is told here. Panics after an error.
+    /// is reported here. Panics after an error.
     pub fn append(&mut self, columns: Vec<Column>) -> Result<(), StoreError> {
         match self.groups.send(columns) {
             Ok(()) => Ok(()),

@@ -1,9 +1,9 @@
-//! Folders of runs that were killed: `DIR.partial-<process>` and `DIR.replaced-<process>` beside a
+//! Folders of runs that were killed: `DIR.partial-<process>` and `DIR.replaced-<process>` next to a
 //! folder of results.
 //!
 //! A run holds a lock (`flock`) on its partial folder. The system releases the lock when the
 //! process ends, however it ends, so a
-//! folder without a lock whose process is gone belongs to nobody. Where there are no such locks,
+//! folder without a lock whose process is gone belongs to no one. Where there are no such locks,
 //! nothing is removed.
 
 use super::names::{entries, is_own};
@@ -12,7 +12,7 @@ use std::ffi::OsString;
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
 
-/// What a folder beside the target is for.
+/// What a folder next to the target is for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beside {
     /// Results in the making.
@@ -28,13 +28,13 @@ impl Beside {
             Beside::Replaced => "replaced",
         }
     }
-    /// The folder of a process beside `target`. Panics if `target` has no name.
+    /// The folder of a process next to `target`. Panics if `target` has no name.
     pub fn of(self, target: &Path, process: u32) -> PathBuf {
         let mut name = target.file_name().expect("the target has a name").to_os_string();
         name.push(format!(".{}-{process}", self.word()));
         target.with_file_name(name)
     }
-    /// All such folders beside `target`, with their processes, in order of name.
+    /// All such folders next to `target`, with their processes, in order of name.
     fn all(self, target: &Path) -> Result<Vec<(PathBuf, u32)>, StoreError> {
         let parent = match target.parent() {
             Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -137,7 +137,7 @@ pub(super) fn make(folder: &Path) -> std::io::Result<Taken> {
         match Lock::take(folder) {
             Taken::Here(lock) if lock.is_of(folder) => return Ok(Taken::Here(lock)),
             Taken::Unknown if folder.exists() => return Ok(Taken::Unknown),
-            // Whoever holds it removes it.
+            // Its holder removes it.
             Taken::Elsewhere => await_removal(folder),
             Taken::Here(_) | Taken::Unknown => {}
         }
@@ -158,7 +158,7 @@ fn await_removal(folder: &Path) {
     }
 }
 
-/// Remove what killed runs left beside `target`. Errors if a live process writes results to
+/// Remove what killed runs left next to `target`. Errors if a live process writes results to
 /// `target`.
 pub(super) fn clear(target: &Path) -> Result<(), StoreError> {
     for (folder, process) in Beside::Partial.all(target)? {

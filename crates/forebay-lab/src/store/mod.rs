@@ -1,4 +1,4 @@
-//! The folder of results: written beside its final place, and renamed when it is whole.
+//! The folder of results: written next to its final place, and renamed when it is whole.
 //!
 //! | File | What it holds |
 //! |---|---|
@@ -14,10 +14,10 @@
 //! `scenario.toml` has version, seeds and trace hashes as comments, so that it can be run again.
 //! The tables have `run_protocol` and `seed` before their other columns.
 //!
-//! `DIR.partial-<process>` beside the folder holds the files until then, and is removed if anything
-//! fails; if the process is killed, the next run with the same folder removes it. When a sweep is
-//! stopped, the runs that had finished are written, and `summary.json` names the others under
-//! `missing`.
+//! `DIR.partial-<process>` next to the folder holds the files until then, and is removed if
+//! anything fails; if the process is killed, the next run with the same folder removes it. When a
+//! sweep is stopped, the runs that had finished are written, and `summary.json` names the others
+//! under `missing`.
 
 mod background;
 mod delays;
@@ -58,9 +58,9 @@ fn capture_name(protocol: &str, seed: u64) -> String {
 
 impl Store {
     /// Begin a folder of results that will be `target`. Folders above it are made, and what a
-    /// killed run left beside it is removed.
+    /// killed run left next to it is removed.
     /// Errors if `target` exists and is not empty, if another process is writing to it, or if
-    /// nothing can be written beside it.
+    /// nothing can be written next to it.
     pub fn create(target: &Path) -> Result<Store, StoreError> {
         Ok(Store { place: StagingFolder::prepare(target, Existing::Keep)? })
     }

@@ -18,7 +18,7 @@ pub(super) enum Existing {
     Replace,
 }
 
-/// A folder beside its final place. Dropped before [`StagingFolder::settle`], it is removed.
+/// A folder next to its final place. Dropped before [`StagingFolder::settle`], it is removed.
 #[derive(Debug)]
 pub(super) struct StagingFolder {
     target: PathBuf,
@@ -34,7 +34,7 @@ pub(super) struct StagingFolder {
 }
 
 impl StagingFolder {
-    /// Make `target.partial-<process>` beside `target`, if `target` is free or holds results that
+    /// Make `target.partial-<process>` next to `target`, if `target` is free or holds results that
     /// may be replaced. What killed
     /// runs left there is removed.
     pub fn prepare(target: &Path, existing: Existing) -> Result<StagingFolder, StoreError> {
@@ -60,7 +60,7 @@ impl StagingFolder {
         };
         place.make_parents()?;
         let taken = leftovers::make(&place.partial).map_err(|source| {
-            // Whoever else has made it keeps it.
+            // Another process has made it and keeps it.
             place.settled = true;
             StoreError::Io { what: "create", path: place.partial.clone(), source }
         })?;
@@ -129,7 +129,7 @@ impl Drop for StagingFolder {
         if self.settled {
             return;
         }
-        // Nobody is left to be told of an error; what cannot be removed has "partial" in its name.
+        // No one is left to receive an error; what cannot be removed has "partial" in its name.
         let _ = fs::remove_dir_all(&self.partial);
         for folder in self.made.iter().rev() {
             let _ = fs::remove_dir(folder); // not if something has come into it since

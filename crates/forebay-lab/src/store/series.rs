@@ -17,7 +17,7 @@
 //!   waits there: `queue_bytes`. From the first packet on what the scheme and the discipline of the
 //!   port publish, as RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row
 //!   or lies between two routers `transmitted_bytes`, on the wire since the start, headers and
-//!   per-packet overhead included, at each sample at which it has grown. Beside the first of those
+//!   per-packet overhead included, at each sample at which it has grown. Next to the first of those
 //!   `rate_bps`, the rate of the link, and again when it has changed; once `queue_limit_bytes`, of
 //!   a limit in packets that many of the MTU, and in that case `queue_limit_packets`.
 //!   If its link follows a trace `opportunity_bytes`, what its opportunities have carried since the

@@ -23,7 +23,7 @@ fn s1_runs_to_the_end_of_its_flows() {
     assert_eq!((row.name.as_str(), row.parallel.threads, row.repetitions), ("s1", 1, 3));
     assert_eq!((row.completed, row.delivered_bytes), ([3, 3], 30_000_000));
     // 3 x 6907 packets of data over 5 links each way, an ACK for every second: 155 000 hops, and
-    // what is sent again.
+    // what is retransmitted.
     assert!((155_000..175_000).contains(&row.packet_hops), "{}", row.packet_hops);
     let expected = row.cpu_s * 1e9 / row.packet_hops as f64;
     assert!((row.ns_per_hop - expected).abs() < 1e-9 * expected);

@@ -45,7 +45,7 @@ fn a_sweep_of_k_finds_the_queue_of_the_closed_form_and_the_knee() {
     }
 }
 
-/// The kernel's BBR v1 has 46 to 48 % beside its CUBIC behind 8 BDP; twice it keeps 71 ms.
+/// The kernel's BBR v1 has 46 to 48 % competing with its CUBIC behind 8 BDP; twice it keeps 71 ms.
 #[test]
 fn bbr_v1_with_linux_rules_shares_as_the_kernel() {
     for row in rows("controllers/bbr1").iter().filter(|row| row.setup.ends_with("linux-6.18")) {

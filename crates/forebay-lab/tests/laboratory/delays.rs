@@ -41,7 +41,7 @@ fn one_packet_takes_the_sum_of_its_parts() {
     close(delays.rtt_p99_ms, there_ms + back_ms, 1e-9);
 }
 
-/// Ten packets at once. The interface of the host takes one packet behind the one in transmission,
+/// Ten packets at once. The interface of the host takes one packet after the one in transmission,
 /// so packet k leaves the transport when packet k - 1 starts, 0.12 (k - 2) + 0.00416 ms after the
 /// first; and it ends its transmission at 10 Mbit/s 1.2 k ms after the first has come there.
 #[test]

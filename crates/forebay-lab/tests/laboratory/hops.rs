@@ -2,7 +2,7 @@
 //! last bit, and on no other.
 //!
 //! A capture has a packet when it arrives. The end of its transmission is the delay of the link
-//! before that. So what was sent by a time T is told by a capture that goes on until all of that
+//! before that. So what was sent by a time T is taken from a capture that goes on until all of that
 //! has arrived, for the first T of a longer run is the shorter run.
 
 use crate::pcapng::{self, Record};
@@ -131,7 +131,7 @@ fn of_flows_that_end_every_hop_is_in_the_capture() {
     assert_threads_agree(&scenario, &result);
 }
 
-/// The end of the short run, and of the one whose capture tells what had been sent by then, in
+/// The end of the short run, and of the one whose capture shows what had been sent by then, in
 /// milliseconds.
 const SHORT_MS: u64 = 200;
 const LONG_MS: u64 = 220;

@@ -1,4 +1,4 @@
-//! The preset `linux-6.18` beside the Linux kernel, and a long fat path with defaults.
+//! The preset `linux-6.18` next to the Linux kernel, and a long fat path with defaults.
 
 use forebay_lab::reproduce::{
     BuiltinExperiment, ComparedRow, ExperimentText, ReproduceOptions, reproduce,

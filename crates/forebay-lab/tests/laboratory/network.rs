@@ -15,7 +15,7 @@ fn what_a_protocol_asks_for_may_be_said_and_is_the_same() {
     }
     let named = ["routers.l.router=inrpp", "routers.r.router=inrpp"];
     assert_eq!(run("inrpp", &named).trace_hash, run("inrpp", &[]).trace_hash);
-    // Without its routers INRPP is another run: nobody stores for it.
+    // Without its routers INRPP is another run: no router stores for it.
     let over_ip = run("inrpp", &["router=ip"]);
     assert_ne!(over_ip.trace_hash, run("inrpp", &[]).trace_hash);
 }

@@ -127,7 +127,7 @@ fn ports_of_rcp_show_the_rate_that_they_stamp() {
     let rates = of(&series, "port/0-2", "rcp_rate_bps");
     // From a twentieth of the link to the link.
     assert!(rates[0].1 >= 0.4e6 && rates.iter().all(|(_, bps)| *bps <= 10e6));
-    // Hosts stamp nothing, nor do routers where nobody speaks RCP.
+    // Hosts stamp nothing, nor do routers where no flow uses RCP.
     assert!(!series.contains_key(&("port/s1-4".into(), "rcp_rate_bps".into())));
     let (_, series) = run(&load("inrpp/dumbbell", &["until_s=2"]), "cubic");
     assert!(series.keys().all(|(_, metric)| metric != "rcp_rate_bps" && metric != "state"));

@@ -1,5 +1,5 @@
-//! S1, S2 and S3 beside what ns-3 and htsim gave on the same scenarios: the same network must give
-//! about the same.
+//! S1, S2 and S3 compared with what ns-3 and htsim gave on the same scenarios: the same network
+//! must give about the same.
 //!
 //! ns-3-dev and ns-3.41 on S1: all done 26.1 to 26.3 s after the first start, mean FCT 22.50 and
 //! 23.58 s, Jain 0.990 and 0.993. On S2 ns-3 delivers 1.196 GB with Jain 0.90, htsim 1.236 GB with

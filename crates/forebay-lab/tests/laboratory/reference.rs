@@ -42,7 +42,7 @@ fn alone(bytes: u64, set: &[&str]) -> Scenario {
 }
 
 /// Propagation 25 ms each way. A SYN has 40 + 20 bytes, and stores for 480 bits on 40, 100, 10, 100
-/// and 40 Mbit/s. Behind the end of service at 0-2 come 25 ms, the first packet of 1500 bytes at 40
+/// and 40 Mbit/s. After the end of service at 0-2 come 25 ms, the first packet of 1500 bytes at 40
 /// and 100 Mbit/s, and the last at 100 and 40.
 const SYN_S: f64 = 480.0 * (2.0 / 40e6 + 2.0 / 100e6 + 1.0 / 10e6);
 
@@ -175,7 +175,7 @@ fn rounds_of_a_user_alone_are_alike() {
     close(second.unwrap(), first.unwrap(), 1e-9);
     close(third.unwrap(), first.unwrap(), 1e-9);
     // FIN costs no packet of its own, and the client knows of the end 25 ms and an ACK of 52 bytes
-    // behind the last byte.
+    // after the last byte.
     let ack_s = 52.0 * 8.0 * (2.0 / 100e6 + 1.0 / 10e6) + 20.0 * 8.0 / 100e6;
     let fct_s = run.per_flow[0].fct_s.unwrap();
     let gap_s = run.per_flow[1].start_s.unwrap() - run.per_flow[0].start_s.unwrap();

@@ -42,7 +42,7 @@ fn the_clock_may_start_at_the_end_of_the_handshake() {
     assert_eq!(syn.trace_hash, established.trace_hash);
     // A SYN has 60 bytes with its options: 4.8 us on each access link, 48 us at the bottleneck, 7
     // ms of propagation; and back. Both SYNs come to the bottleneck at one time: one, whichever,
-    // queues 48 us behind the other.
+    // queues 48 us after the other.
     let fct = |result: &RunResult, i: usize| result.per_flow[i].fct_s.unwrap();
     let mut handshakes = [0, 1].map(|i| fct(&syn, i) - fct(&established, i));
     handshakes.sort_by(f64::total_cmp);

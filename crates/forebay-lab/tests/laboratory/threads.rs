@@ -8,7 +8,7 @@ use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
 use forebay_prerequisites::s3_data;
 use serde_json::Value;
 
-/// Scenarios that would run longer, in simulated time behind the start of their window, are cut
+/// Scenarios that would run longer, in simulated time after the start of their window, are cut
 /// short. So is the time before it.
 const LONGEST: Span = Span::from_secs(1);
 

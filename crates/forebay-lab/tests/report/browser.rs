@@ -119,7 +119,7 @@ fn protocols_stand_beside_each_other_and_can_be_hidden() {
         "srtt-rcp",
         "wire",
     ];
-    // A cache has states behind it, which are of one protocol.
+    // A cache has states after it, which are of one protocol.
     let both = both.map(|name| match name {
         "cache-0-2" => "cache-0-2-inrpp",
         "cache-4-0" => "cache-4-0-inrpp",
@@ -174,7 +174,7 @@ fn saved(page: &Path, what: &str) -> Option<[String; 3]> {
     Some(["image-svg-xml", "image-png", "text-csv"].map(saved))
 }
 
-/// A picture of at least so many bytes.
+/// A picture of at least this many bytes.
 fn is_png(saved: &str, least: usize) {
     let (bytes, letters) = saved.split_once(' ').unwrap();
     assert!(letters == "PNG" && bytes.parse::<usize>().unwrap() > least, "{saved}");
@@ -261,7 +261,7 @@ fn delays_and_utilisation_have_charts() {
     assert_eq!(csv, "link,NewReno (%),CUBIC (%)\n0-2,75,75\n");
 }
 
-/// Results with delays by class and no series: each protocol with flows of CUBIC beside its own.
+/// Results with delays by class and no series: each protocol with flows of CUBIC and of its own.
 fn mixed_page(folder: &Path, protocols: &[&str]) -> std::path::PathBuf {
     synthetic::write(folder, "inrpp/dumbbell", "", &[]);
     let path = folder.join("summary.json");
@@ -425,8 +425,8 @@ fn what_a_user_writes_is_shown_and_not_run() {
     assert_eq!(dom.text().matches("&lt;img src=x").count(), 4, "title, heading, description, note");
 }
 
-/// Results of so many flows and seeds under these protocols: flow f under the protocol of number p
-/// with seed s has 1 + p + f / 10 + s / 5 Mbit/s, and a delay of 40 (p + 1) + 3 f + s ms.
+/// Results of this many flows and seeds under these protocols: flow f under the protocol of number
+/// p with seed s has 1 + p + f / 10 + s / 5 Mbit/s, and a delay of 40 (p + 1) + 3 f + s ms.
 fn scattered_page(
     folder: &Path,
     protocols: &[&str],
@@ -525,7 +525,7 @@ fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
         // A mean and an ellipse each.
         assert_eq!(text.matches("<i class=centre").count(), 2 * protocols);
     }
-    // A point alone is beside nothing.
+    // A point alone has nothing to compare with.
     let page = scattered_page(folder.path(), &eight[..1], (1, 1));
     assert!(!std::fs::read_to_string(page).unwrap().contains("class=scatter"));
 }

@@ -340,13 +340,13 @@ fn the_page_says_which_expectations_hold() {
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     let (_, section) = page.split_once("<section id=expectations").expect("a section");
     let section = section.split_once("</section>").unwrap().0;
-    assert!(section.contains("<h2>Expectations: 2 of 3 hold</h2>"), "{section}");
+    assert!(section.contains("<h2>Expectations: 2 of 3 pass</h2>"), "{section}");
     let row = "<tr class=fails><th scope=row>NewReno</th><td><b>much &lt;b&gt;</b> \
                goodput_bps &gt; 1 Gbit/s</td><td><b>✗ fails</b>: ";
     assert!(section.contains(row), "{section}");
     assert!(section.contains("Mbit/s, mean over 2 seeds; not met with seeds 1..2"), "{section}");
     assert!(section.contains("utilisation of 0-2 within 50 % and 100 %, with 50 % of seeds"));
-    assert!(section.contains("<b>✓ holds</b>: with 2 of 2 seeds"), "{section}");
+    assert!(section.contains("<b>✓ passes</b>: with 2 of 2 seeds"), "{section}");
     assert!(section.contains("drops &gt;= 0, largest over seeds"), "{section}");
 }
 

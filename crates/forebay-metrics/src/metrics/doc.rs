@@ -2,7 +2,7 @@
 
 use crate::statistics::Range;
 
-/// What a number counts. Whoever shows it chooses prefix and digits.
+/// What a number counts. Its display chooses prefix and digits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unit {
     /// Seconds.
@@ -24,7 +24,7 @@ pub enum Unit {
 pub enum Hidden {
     /// Never.
     No,
-    /// With one flow: it is its own mean, and shares with nobody.
+    /// With one flow: it is its own mean, and shares with no one.
     OneFlow,
     /// Where every flow completed: what they delivered is known before.
     AllCompleted,
@@ -80,7 +80,7 @@ pub enum OfLinks {
     All,
 }
 
-/// What the result of a run counts beside its metrics.
+/// What the result of a run counts besides its metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// Flows that completed.
@@ -136,7 +136,7 @@ impl MetricDoc {
         MetricDoc { by_link, ..self }
     }
 
-    /// It is a count beside the metrics, with this key.
+    /// It is a count besides the metrics, with this key.
     pub(super) const fn counted(self, name: &'static str, counted: Counted) -> MetricDoc {
         MetricDoc { name, counted: Some(counted), ..self }
     }

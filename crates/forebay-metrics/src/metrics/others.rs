@@ -1,4 +1,4 @@
-//! What tables and JSON show beside the metrics: completed flows, drops, the reference.
+//! What tables and JSON show besides the metrics: completed flows, drops, the reference.
 
 use super::doc::{Counted, MetricDoc, Unit, aside};
 use super::table::METRICS;
@@ -16,7 +16,7 @@ pub struct ResultDoc {
     pub meaning: &'static str,
 }
 
-/// What tables and JSON show beside [`METRICS`](super::METRICS).
+/// What tables and JSON show besides [`METRICS`](super::METRICS).
 pub const RESULTS: &[ResultDoc] = &[
     ResultDoc {
         name: "completed",
@@ -58,7 +58,7 @@ pub const RESULTS: &[ResultDoc] = &[
     },
 ];
 
-/// What expectations may name beside [`METRICS`](super::METRICS): one number of each run.
+/// What expectations may name besides [`METRICS`](super::METRICS): one number of each run.
 const COUNTS: &[MetricDoc] = &[
     count("completed", Counted::Completed, "flows that completed"),
     count("drops", Counted::Drops, "packets that the network dropped, for any reason"),

@@ -263,7 +263,7 @@ metrics! {
             );
     flows ecn_responses: u64,
         row("ECN responses", Count,
-            "reductions of senders because of an ECN echo, whole run; shown where there are any")
+            "window reductions in response to ECE, whole run; shown where there are any")
             .hidden(Hidden::Zero)
             .more("At most one in a round trip, however many packets were marked.");
     run ce_marks: u64,
@@ -282,12 +282,12 @@ metrics! {
         row("DF set", Count,
             "packets in which middleboxes set DF, whole run; shown where there are any")
             .hidden(Hidden::Zero);
-    run pieces_joined: u64,
+    run fragments_merged: u64,
         row("fragments merged by middleboxes", Count,
-            "pieces that middleboxes made part of a whole datagram, whole run; shown where there \
-             are any")
+            "fragments that middleboxes merged into reassembled datagrams, whole run; shown \
+             where there are any")
             .hidden(Hidden::Zero)
-            .more("One less for each datagram than it had pieces.");
+            .more("For each datagram, one less than its number of fragments.");
     run window_s: [f64; 2],
         aside("", Seconds, "the window: first start or measure_from_s, to the end of the run");
 }
@@ -391,8 +391,8 @@ mod tests {
             "ce_marks",
             "ce_marks_by_link",
             "df_set",
+            "fragments_merged",
             "options_stripped",
-            "pieces_joined",
             "queue_delay_link",
             "queue_delay_mean_ms",
             "queue_delay_p50_ms",

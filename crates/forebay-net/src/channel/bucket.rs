@@ -25,7 +25,7 @@ const PER_BIT: i128 = 1_000_000_000;
 pub struct TokenBucket {
     spec: BucketSpec,
     tokens: i128,
-    /// When there were so many.
+    /// When there were that many.
     at: Time,
     peak: Serializer,
 }

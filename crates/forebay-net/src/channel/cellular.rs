@@ -53,7 +53,7 @@ pub struct RadioLink {
     pub burst_log_sd: f64,
     /// Amplitude of the path loss in dB, and its period in s.
     pub path: (f64, f64),
-    /// Weight of the other user, and its mean times on and off in s; weight 0: nobody.
+    /// Weight of the other user, and its mean times on and off in s; weight 0: no other user.
     pub other: (f64, f64, f64),
     /// Outages a minute, and their median length in ms.
     pub outage: (f64, f64),
@@ -95,7 +95,7 @@ const BRANCHES: usize = 2;
 const SINUSOIDS: usize = 16;
 /// f / c at 2.1 GHz, in 1/m.
 const PER_METRE: f64 = 2.1e9 / 299_792_458.0;
-/// A CQI is reported each so many ms, and used so many ms later.
+/// Interval of CQI reports in ms, and the delay before they are used.
 const REPORT_MS: usize = 5;
 const REPORT_LATE_MS: usize = 6;
 /// Correlation of a gap with the burst before it.
@@ -159,7 +159,7 @@ pub const CHANNEL_PROFILES: &[ChannelProfile] = profiles! {
     "umts-hard" "UMTS in a car, with long outages":
         2.0, 12.0, 0.0, 3.0, 6.5, 5.0, (2.15, 0.55), 0.35, (3.0, 60.0), (0.0, 10.0, 20.0),
         (5.0, 700.0), 3000.0;
-    "wifi" "802.11 indoors: aggregates, other stations (no measured trace behind it)":
+    "wifi" "802.11 indoors: aggregates, other stations (not based on a measured trace)":
         50.0, 0.5, 3.0, 18.0, 2.0, 5.0, (1.10, 0.60), 0.60, (0.0, 60.0), (0.8, 2.0, 4.0),
         (0.0, 300.0), 48000.0;
 };

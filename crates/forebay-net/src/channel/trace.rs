@@ -144,7 +144,7 @@ impl DeliveryTrace {
     fn at(&self, cursor: Cursor) -> Span {
         self.period() * cursor.round + self.times[cursor.place]
     }
-    /// The place behind `cursor`.
+    /// The place after `cursor`.
     fn next_place(&self, cursor: Cursor) -> Cursor {
         if cursor.place + 1 == self.times.len() {
             Cursor { round: cursor.round + 1, place: 0, used: 0 }
@@ -187,7 +187,7 @@ pub struct TraceChannel {
 }
 
 impl TraceChannel {
-    /// A channel that is `offset` behind the start of its trace at time zero.
+    /// A channel that is `offset` after the start of its trace at time zero.
     pub fn new(trace: Arc<DeliveryTrace>, offset: Span) -> Self {
         let next = trace.first_from(offset);
         TraceChannel { trace, offset, next, left: (0, Time::ZERO) }

@@ -47,7 +47,7 @@ pub enum Ineligible {
     NotPlain(NodeId),
     /// An event changes the routes of this router.
     RouteChanges(NodeId),
-    /// No link behind this router has it for its only upstream.
+    /// No link downstream of this router has it for its only upstream.
     NoneBehind(NodeId),
     /// This host has several sockets or interfaces.
     SharedHost(NodeId),
@@ -59,7 +59,7 @@ pub enum Ineligible {
     EndsElsewhere,
     /// Somebody observes the packets.
     Observed,
-    /// The driver tells no horizon.
+    /// The driver gives no horizon.
     NoHorizon,
 }
 
@@ -91,7 +91,7 @@ impl fmt::Display for Ineligible {
                 write!(f, "an event changes routes of node {}", node.0)
             }
             Ineligible::NoneBehind(node) => {
-                write!(f, "no link behind node {} has its packets from it alone", node.0)
+                write!(f, "no link downstream of node {} has its packets from it alone", node.0)
             }
             Ineligible::SharedHost(node) => {
                 write!(f, "host {} has several sockets or interfaces", node.0)
@@ -100,7 +100,7 @@ impl fmt::Display for Ineligible {
             Ineligible::BeginsElsewhere => write!(f, "it begins in another partition"),
             Ineligible::EndsElsewhere => write!(f, "it ends in another partition"),
             Ineligible::Observed => write!(f, "somebody observes the packets"),
-            Ineligible::NoHorizon => write!(f, "the driver tells no horizon"),
+            Ineligible::NoHorizon => write!(f, "the driver gives no horizon"),
         }
     }
 }
@@ -251,8 +251,8 @@ pub(crate) fn changed_links(spec: &NetSpec) -> Vec<bool> {
     changed
 }
 
-/// Of each node why the links behind it are queued, if they are: its forwarding wants to know when
-/// a link has room, or it may lose what is queued.
+/// Of each node why the links downstream of it are queued, if they are: its forwarding wants to
+/// know when a link has room, or it may lose what is queued.
 fn holding_nodes(spec: &NetSpec, nodes: &[Node], guards: Guards) -> Vec<Option<Ineligible>> {
     let holds = |(node, kind): (NodeId, &Node)| match kind {
         Node::Router(forwarding) if guards.has(Guard::HoldsNothing) => {
@@ -274,14 +274,14 @@ fn holding_nodes(spec: &NetSpec, nodes: &[Node], guards: Guards) -> Vec<Option<I
 /// The way of packets from a link into the node at its end.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum ArrivalPath {
-    /// From a [`FifoLink`](crate::FifoLink) through a router of plain IP, and nobody observes.
+    /// From a [`FifoLink`](crate::FifoLink) through a router of plain IP, and there is no observer.
     Forward,
-    /// The same, and some link behind that router has its packets from this one alone.
+    /// The same, and some link downstream of that router has its packets from this one alone.
     ForwardEarlyTransit,
     /// From a link of any kind into a router: of plain IP from a queued link, or of another kind.
-    /// Nobody observes.
+    /// There is no observer.
     Route,
-    /// From a link of any kind into a host, and nobody observes.
+    /// From a link of any kind into a host, and there is no observer.
     Host,
     /// The same where the departures of what finds the link idle are known, and the host has one
     /// socket, one interface, and a [`FifoLink`](crate::FifoLink) as its first link.
@@ -308,7 +308,7 @@ pub(crate) struct Setting<'a> {
     pub ends: &'a dyn Fn(LinkId) -> (NodeId, NodeId),
     /// The driver observes packets.
     pub observed: bool,
-    /// The driver tells a horizon.
+    /// The driver gives a horizon.
     pub horizon: bool,
 }
 

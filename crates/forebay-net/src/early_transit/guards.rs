@@ -12,9 +12,9 @@ pub enum Guard {
     NoJitter,
     /// A link whose port has a scheme is queued.
     NoScheme,
-    /// A link behind a router that holds packets is queued.
+    /// A link downstream of a router that holds packets is queued.
     HoldsNothing,
-    /// A link behind a node that restarts is queued.
+    /// A link downstream of a node that restarts is queued.
     NoRestart,
     /// The packets of a link come from one other link.
     SingleUpstream,
@@ -24,7 +24,7 @@ pub enum Guard {
     FixedRoutes,
     /// The ways that changed routes open count as well.
     ChangedRoutes,
-    /// The ways that packets take beside their routes count as well.
+    /// The ways that packets take besides their routes count as well.
     OffRoute,
     /// A host that answers ahead of time has one socket and one interface.
     SingleHost,
@@ -32,15 +32,15 @@ pub enum Guard {
     FirstLinkFifo,
     /// The link that leads to it begins in the same partition.
     LastLinkHere,
-    /// Nobody observes the packets.
+    /// There is no observer.
     Unobserved,
     /// A packet waits for those before it that come to the same link.
     Gate,
     /// A packet waits for those before it that come to the same host.
     EmptyRing,
-    /// A packet that was left for a new horizon stays behind those before it.
+    /// A packet that was left for a new horizon stays after those before it.
     InOrder,
-    /// What happens behind the horizon is left for later.
+    /// What happens after the horizon is left for later.
     Horizon,
     /// A packet that is longer than the MTU waits until it can be cut.
     Fits,
@@ -52,15 +52,15 @@ pub enum Guard {
     Armed,
     /// A deadline that has passed is noticed now.
     Overdue,
-    /// The horizon is not behind the next look at the run.
+    /// The horizon is not after the next look at the run.
     NextLook,
-    /// It is not behind the end of a run all of whose flows have started.
+    /// It is not after the end of a run all of whose flows have started.
     EndOfRun,
     /// What a flow has not sent says when it ends only where its first link has a constant rate.
     ConstantRate,
     /// And only where it has one path.
     OnePath,
-    /// A flow may be told to stop.
+    /// A flow may have a `stop`.
     Stop,
     /// A connection may give up.
     GivesUp,

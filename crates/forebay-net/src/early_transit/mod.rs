@@ -1,7 +1,8 @@
 //! When early transit is allowed: all its conditions.
 //!
-//! Early transit queues a packet on the next link, or hands it to a host, as soon as it is queued on
-//! the link before. The work itself is in `fabric/early_transit.rs`. Here is what must hold for it:
+//! Early transit queues a packet on the next link, or hands it to a host, as soon as it is queued
+//! on the link before. The work itself is in `fabric/early_transit.rs`. Here is what must hold for
+//! it:
 //!
 //! * [`EarlyTransitPlan`]: which links may do it, decided per link when a network is built. Each
 //!   [`Ineligible`] says why a link may not.

@@ -38,7 +38,7 @@ pub(crate) struct Ways<'a> {
 }
 
 impl Upstreams {
-    /// Of a network with so many links, before any way was walked.
+    /// Of a network with this many links, before any path was walked.
     pub fn new(links: usize) -> Upstreams {
         Upstreams { of: vec![Upstream::None; links] }
     }
@@ -55,7 +55,7 @@ impl Upstreams {
     pub fn of(&self, link: LinkId) -> Upstream {
         self.of[link.index()]
     }
-    /// Add the ways that packets may take beside the routes that hold at the start: routes that an
+    /// Add the ways that packets may take besides the routes that hold at the start: routes that an
     /// event changes, and routers that send packets elsewhere.
     pub fn add_other_ways(&mut self, ways: &Ways<'_>) {
         let changes = ways.changed_routes();
@@ -108,7 +108,7 @@ impl Ways<'_> {
         self.spec.events.iter().filter_map(|event| change(&event.event)).collect()
     }
     /// Links onto which a router may put packets that its routes do not send there. Empty where no
-    /// link behind a router can make use of it.
+    /// link downstream of a router can make use of it.
     fn stray_ports(&self) -> BTreeMap<LinkId, Sends> {
         let mut stray = BTreeMap::new();
         if !self.guards.has(Guard::OffRoute) {

@@ -36,18 +36,19 @@ pub enum PacketEvent {
 /// Owns the clock and the pending events. The fabric knows neither.
 pub trait Driver {
     /// Arm `deadline` for `at`, which is earlier than the time it was armed for, if it was armed.
-    /// The driver may drop or keep the old event: [`crate::Fabric::due`] tells which one counts.
+    /// The driver may drop or keep the old event: [`crate::Fabric::due`] says which one counts.
     fn arm(&mut self, deadline: Deadline, at: Time);
-    /// True if [`Driver::observe`] looks at packets. Asked once.
+    /// True if [`Driver::observe`] looks at packets. Called once.
     fn observes(&self) -> bool {
         false
     }
-    /// True if the fabric may be told a horizon: see [`crate::Fabric::extend_horizon`]. Asked once.
+    /// True if the fabric may be given a horizon: see [`crate::Fabric::extend_horizon`]. Called
+    /// once.
     fn looks_ahead(&self) -> bool {
         false
     }
-    /// The conditions of early transit that hold: all of them, but in a test that switches one off and
-    /// looks whether anything notices. They must be those with which the network was built.
+    /// The conditions of early transit that hold: all of them, but in a test that switches one off
+    /// and looks whether anything notices. They must be those with which the network was built.
     #[doc(hidden)]
     #[inline(always)]
     fn guards(&self) -> Guards {

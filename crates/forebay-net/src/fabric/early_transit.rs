@@ -8,7 +8,7 @@
 //!
 //! Early transit stops at the horizon: nothing before the horizon is sampled. A packet with a later
 //! time stays in its ring until its time comes, or until there is a new horizon. On a link it holds
-//! up the packets behind it ([`UpstreamGate`](crate::link::UpstreamGate)).
+//! up the packets after it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
 use super::hosts::Source;
 use super::link_set::{EarlyArrival, LinkSet, Maps, Travel, link_set, step};

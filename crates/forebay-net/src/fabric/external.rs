@@ -114,7 +114,7 @@ impl<D: Driver> Fabric<D> {
         }
         parsed.ok()
     }
-    /// What nobody could foresee must not come before early transit has acted.
+    /// Unforeseeable events must not come before early transit has acted.
     pub(super) fn not_before_horizon(&self, at: Time) -> Result<(), DriverError> {
         let free = !self.looks_ahead() || self.horizon <= at;
         if free { Ok(()) } else { Err(DriverError::LookedAhead(self.horizon)) }

@@ -1,4 +1,4 @@
-//! Packets that somebody forges: leading pieces of segments that the flow never sent.
+//! Spoofed packets: first fragments of segments that the flow never sent.
 
 use super::{Driver, DriverError, Fabric, PacketEvent};
 use crate::node::Node;
@@ -34,8 +34,8 @@ impl<D: Driver> Fabric<D> {
         Ok(())
     }
 
-    /// A leading piece that claims to be of the data of a flow. What its maker does not know is
-    /// random. Its payload behind the TCP header is zero; no tail will come.
+    /// A first fragment that claims to be of the data of a flow. What its maker does not know is
+    /// random. Its payload after the TCP header is zero; no tail will come.
     fn forged(&mut self, forgery: &SpoofedFragment) -> Packet {
         let &SpoofedFragment { flow, lead_bytes, knows, draw, .. } = forgery;
         let plan = self.workload.paths(flow)[0];

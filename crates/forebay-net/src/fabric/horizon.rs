@@ -9,8 +9,8 @@ use forebay_transport::{Connection, Role};
 
 /// A horizon nearer than this is not worth a scan of the rings.
 const LEAST: Span = Span::from_millis(2);
-/// No horizon is further away. Early transit up to it may happen in one call, in which the run cannot
-/// end; and deadlines that hosts meet on the way stay in the agenda until their time.
+/// No horizon is further away. Early transit up to it may happen in one call, in which the run
+/// cannot end; and deadlines that hosts meet on the way stay in the agenda until their time.
 const MOST: Span = Span::from_secs(1);
 
 /// See the module.

@@ -6,8 +6,8 @@
 //! 3. It ends as delivered, or is dropped because the socket refused it.
 //! 4. [`Fabric::after_receive`] or [`Fabric::transmit_single`]: sockets send, deadlines are armed.
 //!
-//! What step 2 does not take goes to [`Fabric::receive_other`]: pieces, foreign packets, packets
-//! for nobody.
+//! What step 2 does not take goes to [`Fabric::receive_other`]: fragments, foreign packets, packets
+//! for no one here.
 
 use super::link_set::{EarlyArrival, FirstLink, LinkSet, Maps, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
@@ -20,7 +20,7 @@ use alloc::vec;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PacketRing, PortId, SocketId, Time};
 use forebay_transport::Role;
 
-/// What a host works with. A macro, for it borrows fields beside those of host and link.
+/// What a host works with. A macro, for it borrows fields besides those of host and link.
 macro_rules! host_context {
     ($fabric:ident) => {
         HostContext {
@@ -131,7 +131,7 @@ impl<D: Driver> Fabric<D> {
         call(host, &mut host_context!(self))
     }
 
-    /// Step 1 of [`Fabric::pass_arrival`] over a link into a host, for which nobody looks on. The
+    /// Step 1 of [`Fabric::pass_arrival`] over a link into a host, without an observer. The
     /// first packet in the ring of `link` may have arrived. `SINGLE`: the host has one socket and
     /// one interface.
     #[inline(never)]
@@ -232,8 +232,8 @@ impl<D: Driver> Fabric<D> {
             self.wake_ready_again(node);
         }
     }
-    /// An arrival has given nobody anything to send. If it ended a deferral, wake the host when
-    /// there is room for the entry that is ready again.
+    /// No socket has anything to send because of an arrival. If it ended a deferral, wake the host
+    /// when there is room for the entry that is ready again.
     #[inline]
     fn wake_ready_again(&mut self, node: NodeId) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
@@ -251,7 +251,7 @@ fn keeps_full(slot: &Slot, now: Time) -> bool {
 
 impl<D: Driver> Fabric<D> {
     /// Let the sockets of a host send while its interfaces have room: one packet in transmission,
-    /// one behind it; in front of a delivery trace, as many as its queue holds. `socket` is the one
+    /// one after it; in front of a delivery trace, as many as its queue holds. `socket` is the one
     /// that something happened to.
     pub(super) fn pump(&mut self, node: NodeId, socket: SocketId) {
         let mut changed = Some(socket);
@@ -386,7 +386,7 @@ impl<D: Driver> Fabric<D> {
         let end = &mut self.ends[id.index()];
         if let Some(at) = timeout {
             let at = at.max(self.now);
-            // What is armed lies behind the clock of a host that is ahead of the others: it is
+            // What is armed lies after the clock of a host that is ahead of the others: it is
             // noticed now, not then.
             let overdue =
                 at == self.now && end.armed < at && self.driver.guards().has(Guard::Overdue);

@@ -10,7 +10,7 @@ pub(super) struct Count {
     pub left: u64,
 }
 
-/// Where every packet is. Each piece counts as a packet.
+/// Where every packet is. Each fragment counts as a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Conservation {
     /// Packets made by hosts and routers.

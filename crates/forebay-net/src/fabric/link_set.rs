@@ -61,9 +61,9 @@ pub(super) struct EarlyArrival {
     pub packet: Packet,
 }
 
-/// Queue a packet on the links after the one where it is queued, as far as early transit allows. Gives
-/// the number of links that it has passed. True: it comes to the host at the end of the last one.
-/// False: it belongs into the ring of the last one.
+/// Queue a packet on the links after the one where it is queued, as far as early transit allows.
+/// Gives the number of links that it has passed. True: it comes to the host at the end of the last
+/// one. False: it belongs into the ring of the last one.
 #[inline(always)]
 fn chain<D: Driver>(
     links: &mut [Slot],
@@ -135,7 +135,7 @@ pub(super) struct LinkSet<'a, D> {
     pub horizon: Time,
 }
 
-/// The links of a fabric. A macro, because it borrows fields beside the nodes.
+/// The links of a fabric. A macro, because it borrows fields besides the nodes.
 macro_rules! link_set {
     ($fabric:ident) => {
         LinkSet {

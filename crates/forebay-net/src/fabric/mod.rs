@@ -1,7 +1,7 @@
 //! Moves packets between the machines of a network. The same code for every driver.
 //!
 //! A [`Fabric`] holds nodes and links. It hands each packet to the next machine, does what machines
-//! ask for, and arms deadlines at its [`Driver`]. It reads no clock: each verb is told `now`. The
+//! ask for, and arms deadlines at its [`Driver`]. It reads no clock: each verb takes `now`. The
 //! driver owns time, real packets, captures and hashes. The verbs:
 //!
 //! * [`Fabric::due`] when the time of a deadline has come: whether it still counts. Then one of
@@ -11,7 +11,7 @@
 //! * [`Fabric::inject`] and [`Fabric::enter`] for packets from outside, [`Fabric::take_exit`] for
 //!   those that leave, and [`Fabric::on_event`] for events.
 //!
-//! A driver that knows when the next sample is due tells it: [`Fabric::extend_horizon`] allows
+//! A driver that knows when the next sample is due passes it on: [`Fabric::extend_horizon`] allows
 //! early transit until then.
 //!
 //! A fabric may hold some nodes of a network only ([`Fabric::of_nodes`]). A link may then begin in
@@ -356,8 +356,8 @@ impl<D: Driver> Fabric<D> {
         (self.edges[link.index()].from, self.links[link.index()].to)
     }
     /// Ends of flows: all of the network, and those here that have not ended. Where a flow will
-    /// never be ([`AppSchedule::stop`]) both of its ends are taken off where its client is: the sum over
-    /// all fabrics of a network counts.
+    /// never be ([`AppSchedule::stop`]) both of its ends are taken off where its client is: the sum
+    /// over all fabrics of a network counts.
     ///
     /// [`AppSchedule::stop`]: crate::AppSchedule::stop
     #[inline]
@@ -432,8 +432,8 @@ impl<D: Driver> Fabric<D> {
             Node::Router(forwarding) => forwarding.held_packets(),
             Node::Elsewhere => 0,
         });
-        // Pieces that a middlebox put together end there; the datagram goes on as one packet.
-        let joined = self.links().map(|link| link.middlebox().pieces_joined);
+        // Fragments that a middlebox put together end there; the datagram goes on as one packet.
+        let joined = self.links().map(|link| link.middlebox().fragments_merged);
         Conservation {
             sent: self.count.sent,
             entered: self.count.entered,

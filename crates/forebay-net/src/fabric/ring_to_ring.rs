@@ -1,9 +1,9 @@
 //! Packets that pass a router from the ring of one link to that of the next.
 //!
-//! The packet is read where it lies, and copied once. Only where nobody observes and no link is
-//! built the general way; the result is that of the general path, with which
-//! `tests/engine/early_transit/` of testkit compares it. What a router may keep, drop or cut takes the
-//! general path in any case.
+//! The packet is read where it lies, and copied once. Only where there is no observer and no link
+//! is built the general way; the result is that of the general path, with which
+//! `tests/engine/early_transit/` of testkit compares it. What a router may keep, drop or cut takes
+//! the general path in any case.
 
 use super::hosts::Source;
 use super::link_set::Travel;
@@ -16,7 +16,7 @@ use forebay_base::{LinkId, Packet, Time};
 use forebay_router::{AnyForwarding, Forwarding, NodeContext};
 
 impl<D: Driver> Fabric<D> {
-    /// The first packet of `link` may have arrived at the router at its end. Nobody looks on.
+    /// The first packet of `link` may have arrived at the router at its end. There is no observer.
     #[inline(never)]
     pub(super) fn route_in_ring(&mut self, now: Time, link: LinkId) {
         let slot = &self.links[link.index()];
@@ -91,7 +91,7 @@ impl<D: Driver> Fabric<D> {
         self.receive_single(Source::Ring(from), to);
         self.now = now; // the clock of the host is ahead, not that of the router
     }
-    /// The same where the next link may have no room for it, or must tell when it has left.
+    /// The same where the next link may have no room for it, or must report when it has left.
     #[inline(never)]
     fn move_any(&mut self, from: LinkId, to: LinkId, ttl: u8) {
         let node = self.links[from.index()].to;

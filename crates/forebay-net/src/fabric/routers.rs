@@ -226,7 +226,7 @@ impl<D: Driver> Fabric<D> {
         self.process_early_arrivals();
     }
 
-    /// The link behind a port of a router has failed, or works again.
+    /// The link of a port of a router has failed, or works again.
     pub(super) fn tell_link(&mut self, link: LinkId, up: bool) {
         let node = self.edges[link.index()].from;
         if let Node::Router(_) = &self.nodes[node.index()] {

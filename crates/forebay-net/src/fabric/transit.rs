@@ -12,7 +12,7 @@ use forebay_base::{
 use forebay_queue::{Overflow, PortContext};
 use forebay_router::{AnyForwarding, PlainIp};
 
-/// What the machines of a port work with. A macro, for it borrows fields beside that of the link.
+/// What the machines of a port work with. A macro, for it borrows fields besides that of the link.
 macro_rules! port_context {
     ($fabric:ident) => {
         PortContext {
@@ -35,7 +35,7 @@ enum Hop {
     Rests(Travel),
     /// It was scheduled on a link with early transit, and is still in its old ring.
     EarlyTransit(Travel),
-    /// It needs the general path. The driver was told of its arrival; nothing else was done.
+    /// It needs the general path. The driver was notified of its arrival; nothing else was done.
     Refused,
 }
 
@@ -115,7 +115,7 @@ impl<D: Driver> Fabric<D> {
             self.arrived(now, link, packet);
         }
     }
-    /// The general path of a packet of which the driver has been told.
+    /// The general path of a packet whose arrival the driver knows.
     #[inline(never)]
     pub(super) fn forward_first(&mut self, now: Time, link: LinkId) {
         let node = self.links[link.index()].to;
@@ -210,7 +210,7 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Cut a packet into as many pieces as it takes, if it may be: see [`DropReason::TooBig`].
+    /// Cut a packet into as many fragments as it takes, if it may be: see [`DropReason::TooBig`].
     #[cold]
     fn send_too_big(&mut self, node: NodeId, link: LinkId, mut packet: Packet, mtu: u16) {
         while packet.wire_len() > mtu {

@@ -1,7 +1,7 @@
-//! A host: sockets behind interfaces.
+//! A host: sockets on top of interfaces.
 //!
 //! * A packet comes: [`Host::receive`], and [`Host::receive_other`] if that does not take it
-//!   (`receive`). Pieces of datagrams wait in [`Reassembly`].
+//!   (`receive`). Fragments of datagrams wait in [`Reassembly`].
 //! * An interface has room: [`Host::pull`] asks the sockets in turn . If all that
 //!   the next socket would do is note that its window is full, the question is put off (`single`).
 //! * Time passes: [`Host::open`] and [`Host::on_timeout`].
@@ -9,7 +9,7 @@
 //! A [`NetSpec`](crate::NetSpec) makes hosts with a network around them, and
 //! [`HostBuilder`](crate::HostBuilder) a host that its caller drives by itself.
 //!
-//! A host with one socket and one interface has a fast path beside these (`single`).
+//! A host with one socket and one interface has a fast path besides these (`single`).
 
 mod ip_ids;
 mod receive;
@@ -70,7 +70,7 @@ pub struct HostContext<'a> {
     pub workload: &'a Arc<Workload>,
     /// Addresses on the wire.
     pub plan: &'a AddressPlan,
-    /// Packets that reached a host, pieces one by one.
+    /// Packets that reached a host, fragments one by one.
     pub delivered: &'a mut u64,
     /// One-way delays of data packets that sockets here took, by transport of their flow.
     pub one_way: &'a mut Vec<Histogram>,
@@ -129,7 +129,7 @@ impl Host {
     pub fn interfaces(&self) -> usize {
         self.interfaces.len()
     }
-    /// Pieces that wait for the rest of their datagram.
+    /// Fragments that wait for the rest of their datagram.
     pub fn held_packets(&self) -> u64 {
         self.reassembly.held_packets()
     }
@@ -216,7 +216,7 @@ impl Socket {
     }
 
     /// The connection that takes `packet`. A server begins to exist with its first packet. None: a
-    /// client that has not been opened, of which nobody can know.
+    /// client that has not been opened, which no one can know.
     #[inline(always)]
     pub(super) fn connection_for_packet(
         &mut self,

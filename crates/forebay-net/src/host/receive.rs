@@ -54,22 +54,23 @@ impl Host {
         None
     }
 
-    /// A piece came. The datagram and the number of its pieces, if it was the last that missed.
+    /// A fragment came. The datagram and the number of its fragments, if it was the last that
+    /// missed.
     fn receive_piece(&mut self, packet: Packet, cx: &mut HostContext<'_>) -> Option<(Packet, u64)> {
         let part = packet.cold_part(cx.arena).and_then(|c| c.piece).expect("a piece says which");
-        // Only the first piece shows its ports, so only that one can be told to its socket. Ports
-        // of other protocols mean other sockets.
+        // Only the first fragment shows its ports, so only that one can be shown to its socket.
+        // Ports of other protocols mean other sockets.
         if part.protocol == TCP_PROTOCOL {
             self.show_piece(&packet, &part, cx);
         }
         let left_host_at = packet.left_host_at();
         let whole = self.reassembly.on_piece(cx.now, packet, cx.plan, cx.arena, cx.drops);
         let (mut datagram, pieces) = whole?;
-        // Pieces that came as bytes say it nowhere else.
+        // Fragments that came as bytes say it nowhere else.
         datagram.set_left_host_at(left_host_at);
         Some((datagram, pieces))
     }
-    /// Show a piece to the connection that it is for, if that looks at pieces.
+    /// Show a fragment to the connection that it is for, if that looks at fragments.
     fn show_piece(&mut self, packet: &Packet, part: &FragmentRange, cx: &mut HostContext<'_>) {
         let Some((interface, entry)) = self.find_entry(packet) else { return };
         let entry = self.interfaces[interface].entries[entry];
@@ -147,7 +148,7 @@ impl Host {
     }
 }
 
-/// A TCP segment that came in one piece, as a piece.
+/// A TCP segment that came whole, in the form of a fragment.
 #[inline(never)] // few connections look at pieces
 pub(super) fn view_of_whole(packet: &Packet, arena: &Arena) -> PieceView {
     view_of(packet, (0, false), head_of(packet), arena)
@@ -206,7 +207,7 @@ fn end_delivered(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
     cx.arena.free(packet);
 }
 
-/// A datagram that came in `pieces` ends as dropped. Each piece counts, as each was sent.
+/// A datagram that came in `pieces` ends as dropped. Each fragment counts, as each was sent.
 fn drop_pieces(packet: Packet, pieces: u64, reason: DropReason, cx: &mut HostContext<'_>) {
     cx.drops.count_only(reason, pieces - 1);
     cx.drops.record(packet, reason, cx.arena);
@@ -222,7 +223,7 @@ fn end_foreign(packet: Packet, pieces: u64, cx: &mut HostContext<'_>) {
 }
 
 /// The IP protocol of an opaque packet: byte 9 of an IPv4 header, the next header of an IPv6 one or
-/// of the Fragment header behind it.
+/// of the Fragment header after it.
 fn opaque_protocol(packet: &Packet, arena: &Arena) -> Option<u8> {
     const FRAGMENT_HEADER: u8 = 44; // RFC 8200 section 4.5
     let bytes = packet.cold_part(arena)?.body.as_ref()?;

@@ -217,7 +217,7 @@ impl Host {
         }
     }
     /// When the only interface has room for an entry that an arrival has made ready again; None if
-    /// no arrival did. The fabric takes it behind `receive` and `receive_other`, whatever they
+    /// no arrival did. The fabric takes it after `receive` and `receive_other`, whatever they
     /// return. If it does not ask the host for packets in the same event, it must wake the host at
     /// that time. `receive_single` sets none: `transmit_single` follows it and asks.
     #[inline]

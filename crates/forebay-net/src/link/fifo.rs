@@ -394,7 +394,7 @@ mod tests {
             assert_eq!(histogram.count(), k - waiting);
             assert!(histogram.mean().is_none_or(|mean| mean == Span::from_millis(10)));
         }
-        // What nobody has asked for yet is told as well.
+        // Not yet requested notifications are delivered as well.
         assert_eq!(waits.at_time(ms(1_005)), (5, 500));
         assert_eq!(waits.histogram(ms(1_005)).count(), 995);
         assert!(waits.entries.len() < 4 * BATCH as usize, "{} entries", waits.entries.len());

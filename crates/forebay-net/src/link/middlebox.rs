@@ -1,8 +1,8 @@
 //! A middlebox on a link: what it changes in packets, and which it does not pass.
 //!
-//! It stands behind the transmitter and before the wire, so that it sees packets in the order in
-//! which they leave, and losses of the link come after it. It needs no timer: pieces that wait for
-//! others longer than a host would wait end when the next piece comes.
+//! It stands after the transmitter and before the wire, so that it sees packets in the order in
+//! which they leave, and losses of the link come after it. It needs no timer: fragments that wait
+//! for others longer than a host would wait end when the next fragment comes.
 
 use crate::reassembly::{Reassembly, join};
 use alloc::vec::Vec;
@@ -54,8 +54,8 @@ pub enum Fragments {
     /// It puts datagrams together and sends them on whole, as far as the MTU of the link allows;
     /// else as they came.
     Whole,
-    /// It holds pieces until all of a datagram are there, and sends them on as they came, in order
-    /// of offset. Linux does so where it tracks connections.
+    /// It holds fragments until all of a datagram are there, and sends them on as they came, in
+    /// order of offset. Linux does so where it tracks connections.
     Pieces,
 }
 
@@ -67,8 +67,8 @@ pub struct MiddleboxCounts {
     pub options_stripped: u64,
     /// Packets in which it set DF.
     pub df_set: u64,
-    /// Pieces that ended in a datagram that went on whole, one less than it had.
-    pub pieces_joined: u64,
+    /// Fragments that ended in a datagram that went on whole, one less than it had.
+    pub fragments_merged: u64,
 }
 
 /// See the module.
@@ -86,7 +86,7 @@ pub(crate) enum Passed {
     Nothing,
     /// One packet.
     One(Packet),
-    /// The pieces of a datagram.
+    /// The fragments of a datagram.
     Pieces(Vec<Packet>),
 }
 
@@ -100,7 +100,7 @@ impl Middlebox {
     pub fn counts(&self) -> MiddleboxCounts {
         self.counts
     }
-    /// Pieces that it holds.
+    /// Fragments that it holds.
     pub fn held_packets(&self) -> u64 {
         self.reassembly.held_packets()
     }
@@ -167,7 +167,7 @@ impl Middlebox {
         }
     }
 
-    /// All pieces of a datagram are there.
+    /// All fragments of a datagram are there.
     fn on_datagram(
         &mut self,
         pieces: Vec<Packet>,
@@ -185,7 +185,7 @@ impl Middlebox {
             return Passed::Nothing;
         };
         whole.set_left_host_at(left_host_at);
-        self.counts.pieces_joined += count - 1;
+        self.counts.fragments_merged += count - 1;
         self.change(&mut whole, arena);
         Passed::One(whole)
     }
@@ -264,7 +264,7 @@ mod tests {
         else {
             panic!("it passes whole packets")
         };
-        let counts = MiddleboxCounts { options_stripped: 1, df_set: 1, pieces_joined: 0 };
+        let counts = MiddleboxCounts { options_stripped: 1, df_set: 1, fragments_merged: 0 };
         assert_eq!(middlebox.counts(), counts);
         assert!(packet.dont_fragment());
         assert_eq!(packet.wire_len(), before);

@@ -121,7 +121,7 @@ impl AnyLink {
     pub fn is_idle(&self, now: Time) -> bool {
         each!(self, l => l.is_idle(now))
     }
-    /// True if many packets may leave at one time: whoever feeds the link keeps its queue full.
+    /// True if many packets may leave at one time: its feeder keeps its queue full.
     pub fn takes_bursts(&self) -> bool {
         match self {
             AnyLink::Fifo(_) => false,

@@ -223,7 +223,7 @@ impl QueuedLink {
             && self.is_free(now)
             && (self.always_open || self.channel.next_opportunity(now) <= now)
     }
-    /// True if many packets may leave at one time: whoever feeds the link keeps its queue full.
+    /// True if many packets may leave at one time: its feeder keeps its queue full.
     pub fn takes_bursts(&self) -> bool {
         !self.starts_at_once
     }
@@ -278,7 +278,7 @@ impl QueuedLink {
             self.take_next(since, at, cx);
         }
     }
-    /// Start the transmission of the next packet at `at`, if there is one. The discipline is told
+    /// Start the transmission of the next packet at `at`, if there is one. The discipline learns
     /// that time, even if the call is late.
     #[inline]
     fn take_next(&mut self, since: Time, at: Time, cx: &mut PortContext<'_>) {

@@ -268,7 +268,7 @@ fn a_discipline_sees_when_transmissions_start_however_late_the_driver_wakes() {
 
 /// One packet a ms; the delay is 3 ms, and 1 ms from 2.5 ms on. By hand: the packets of 1, 2 and 3
 /// ms arrive at 4, 5 and 4 ms on a link that reorders; else the third waits for the second, and the
-/// fourth, which comes at 5 ms by itself, overtakes nobody.
+/// fourth, which comes at 5 ms by itself, overtakes no packet.
 #[test]
 fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {
     let arrivals = |reorder: bool, jitter: Span| {
@@ -296,7 +296,7 @@ fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {
     assert!(place(3) < place(2), "{order:?}");
 }
 
-/// What failed with the link holds nobody up: the delay falls while it is down.
+/// What failed with the link holds no packet up: the delay falls while it is down.
 #[test]
 fn nobody_waits_for_packets_that_a_failure_took() {
     let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(9), false));
@@ -402,7 +402,7 @@ fn what_is_on_the_wire_grows_with_time_and_not_by_packets() {
             bench.link.transmitted_bytes(ms(at))
         };
         let found = [1, 5, 11, 13, 21, 30].map(|at| by(&mut bench, at));
-        // At 11 ms the driver has not yet been told that the first has ended.
+        // At 11 ms the driver does not know yet that the first has ended.
         assert_eq!(found, [0, 500, 1250, 1500, 2500, 2500]);
     }
 }

@@ -1,4 +1,4 @@
-//! A link that follows a delivery trace beside mahimahi's arithmetic, packet by packet.
+//! A link that follows a delivery trace besides mahimahi's arithmetic, packet by packet.
 //!
 //! The oracle is written from what mm-link does (link_queue.cc, `rationalize`; Netravali et al.,
 //! USENIX ATC 2015), one opportunity after the other and in bytes: no code is shared.

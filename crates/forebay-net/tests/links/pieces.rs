@@ -14,8 +14,8 @@ use std::sync::Arc;
 /// How bad the way is.
 #[derive(Clone, Copy, Debug)]
 struct Weather {
-    /// Probabilities: that a router cuts a packet, and that a piece is lost, comes twice, or comes
-    /// up to 50 ms late.
+    /// Probabilities: that a router cuts a packet, and that a fragment is lost, comes twice, or
+    /// comes up to 50 ms late.
     cut: f64,
     loss: f64,
     twice: f64,
@@ -24,11 +24,11 @@ struct Weather {
     bytes: bool,
     /// Identifications that are used in turn.
     ids: u32,
-    /// Instead of what `cut` says, each packet is cut once, behind so many bytes of payload.
+    /// Instead of what `cut` says, each packet is cut once, after this many bytes of payload.
     lead: Option<u16>,
 }
 
-/// A piece that came: direction, identification, offset.
+/// A fragment that came: direction, identification, offset.
 type Came = (usize, u16, u16);
 
 struct Way {
@@ -43,10 +43,10 @@ struct Way {
     wires: BTreeMap<(Time, u64), (usize, Packet)>,
     sent: u64,
     next_id: [u32; 2],
-    /// Datagrams of which a piece was lost.
+    /// Datagrams of which a fragment was lost.
     broken: BTreeSet<(usize, u16)>,
     came: Vec<Came>,
-    /// Pieces in datagrams that were put together.
+    /// Fragments in datagrams that were put together.
     joined: u64,
 }
 
@@ -99,7 +99,7 @@ impl Way {
         way
     }
 
-    /// Two routers, each of which may cut what comes, into pieces of any length.
+    /// Two routers, each of which may cut what comes, into fragments of any length.
     fn cut(&mut self, packet: Packet) -> Vec<Packet> {
         if let Some(payload) = self.weather.lead {
             return match cut_ipv4(packet, payload, &mut self.arena) {
@@ -225,7 +225,7 @@ impl Way {
         panic!("no end in sight at {}", self.now);
     }
 
-    /// Later than any piece may wait, a datagram comes in two pieces: all others end.
+    /// Later than any fragment may wait, a datagram comes in two fragments: all others end.
     fn flush(&mut self) {
         self.now += Span::from_secs(60);
         for to in 0..2 {
@@ -244,10 +244,10 @@ impl Way {
 }
 
 const REASSEMBLY: [DropReason; 4] = [
-    DropReason::TailMissing,
-    DropReason::LeadingMissing,
-    DropReason::PieceOverlap,
-    DropReason::PieceDuplicate,
+    DropReason::FragmentMissing,
+    DropReason::FirstFragmentMissing,
+    DropReason::FragmentOverlap,
+    DropReason::FragmentDuplicate,
 ];
 
 /// Any weather, and how many bytes are sent in it.
@@ -283,7 +283,8 @@ fn check(case: u64, (weather, bytes): (Weather, u64)) -> [u64; 5] {
     assert_eq!(named + count(DropReason::Checksum), way.drops.total(), "case {case}");
     assert_eq!(way.arena.live(), 0, "case {case}");
     if weather.twice == 0.0 && weather.ids == 1 << 16 {
-        // Then what came of a datagram of which a piece was lost ends by the name of what misses.
+        // Then what came of a datagram of which a fragment was lost ends by the name of what
+        // misses.
         let alone = way.came.iter().filter(|&&(from, id, _)| way.broken.contains(&(from, id)));
         let alone: Vec<&Came> = alone.collect();
         let led: BTreeSet<_> = alone.iter().filter(|c| c.2 == 0).map(|c| (c.0, c.1)).collect();
@@ -311,8 +312,8 @@ fn lost_duplicated_reordered_and_recut_pieces_leave_the_stream_intact() {
     assert!(each.iter().all(|&count| count > 3_000) && checksums == 0, "{each:?} {checksums}");
 }
 
-/// Eight identifications come round while pieces wait for others: pieces of two datagrams become
-/// one, whose checksum is wrong (RFC 4963). 1 of 65 536 of those would pass; here none does.
+/// Eight identifications come round while fragments wait for others: fragments of two datagrams
+/// become one, whose checksum is wrong (RFC 4963). 1 of 65 536 of those would pass; here none does.
 #[test]
 fn identifications_that_come_round_are_caught_by_the_checksum() {
     let weather = |case| {
@@ -346,8 +347,8 @@ fn noise(rng: &mut Rng) -> Vec<u8> {
     bytes
 }
 
-/// Whatever comes is parsed, cut, made into bytes and put together without a panic, and each piece
-/// ends once.
+/// Whatever comes is parsed, cut, made into bytes and put together without a panic, and each
+/// fragment ends once.
 #[test]
 fn noise_is_cut_and_put_together_without_a_panic() {
     let (mut rng, mut arena, plan) =
@@ -387,7 +388,9 @@ fn noise_is_cut_and_put_together_without_a_panic() {
     assert_eq!(came, joined + drops.total() + buffer.held_packets());
     assert_eq!(arena.live() as u64, buffer.held_packets());
     assert!(wholes > 300 && cuts > 1_000, "{wholes} {cuts}");
-    for reason in [DropReason::PieceOverlap, DropReason::PieceDuplicate, DropReason::Malformed] {
+    for reason in
+        [DropReason::FragmentOverlap, DropReason::FragmentDuplicate, DropReason::Malformed]
+    {
         assert!(drops.count(reason) > 100, "{reason:?}: {}", drops.count(reason));
     }
 }

@@ -136,7 +136,7 @@ pub(super) fn ip_id(packet: &Packet, arena: &Arena) -> u32 {
 }
 
 /// Uniform within [0, 1), and the same in every router that a datagram passes: of what all its
-/// pieces share.
+/// fragments share.
 pub(super) fn shared_draw(packet: &Packet, arena: &Arena) -> f64 {
     let addresses = (packet.src().0 as u64) << 32 | packet.dst().0 as u64;
     let id = ip_id(packet, arena) as u64;

@@ -3,7 +3,7 @@
 use alloc::boxed::Box;
 use forebay_base::{Arena, Kind, Packet, Span, Time, mix64};
 
-/// Of addresses, protocol and ports; None: pure acknowledgments, and pieces that show no ports.
+/// Of addresses, protocol and ports; None: pure acknowledgments, and fragments that show no ports.
 pub(super) fn key(packet: &Packet, arena: &Arena) -> Option<u64> {
     let ports = packet.ports();
     match packet.kind() {

@@ -107,7 +107,7 @@ pub struct KickAssPortParams {
 }
 
 impl KickAssPortParams {
-    /// A packet that can say the smallest code: 20 of header, 24, and one behind it.
+    /// A packet that can say the smallest code: 20 of header, 24, and one after it.
     pub const MIN_CUT_BYTES: u16 = IPV4_HEADER_BYTES + Code::MIN.lead_bytes() + 1;
 
     /// The port of the paper, which says nothing of gains: here those of XCP, whose loop is stable
@@ -135,8 +135,8 @@ impl KickAssPortParams {
         }
     }
     /// What was measured to be better: dither that routers share, the middle of tagged round-trip
-    /// times, the hardened fallback, which tells senders so. Senders must tag their indicators. Of
-    /// IPv6 only what senders let it cut.
+    /// times, the hardened fallback, which signals that to senders. Senders must tag their
+    /// indicators. Of IPv6 only what senders let it cut.
     pub const fn recommended() -> KickAssPortParams {
         KickAssPortParams {
             rounding: Rounding::Shared,

@@ -145,7 +145,7 @@ fn what_is_cut_and_what_is_not() {
         let cold = Cold { ip_id: 7, piece, body, ..Cold::default() };
         Packet::piece(IpVersion::V4, (Addr(1), Addr(2)), 20 + len, None, cold, arena)
     };
-    // First fragments at any length, down to the code; they stay open behind.
+    // First fragments at any length, down to the code; the datagrams stay open at the end.
     let lead = piece(0, 648, true, arena);
     assert_eq!(pass(lead, &mut port, arena), [(0, 640, true), (640, 8, true)]);
     for (offset, len, more) in [(0, 640, true), (0, 24, true), (640, 840, false), (8, 1400, true)] {
@@ -155,8 +155,8 @@ fn what_is_cut_and_what_is_not() {
     assert_eq!(arena.live(), 0);
 }
 
-/// An IPv4 packet of a protocol that nobody here speaks, with `flags` (DF 0x4000, MF 0x2000 and the
-/// offset in units of 8 bytes) and options.
+/// An IPv4 packet of a protocol that is not implemented here, with `flags` (DF 0x4000, MF 0x2000
+/// and the offset in units of 8 bytes) and options.
 fn foreign(flags: u16, options: &[u8], payload: usize, arena: &mut Arena) -> Packet {
     let header = 20 + options.len();
     let mut bytes = alloc::vec![0; header + payload];
@@ -172,7 +172,7 @@ fn foreign(flags: u16, options: &[u8], payload: usize, arena: &mut Arena) -> Pac
     packet
 }
 
-/// Codes count what stands behind the IP header and its options.
+/// Codes count what stands after the IP header and its options.
 #[test]
 fn foreign_packets_are_cut_as_any_other() {
     let arena = &mut Arena::default();
@@ -190,7 +190,7 @@ fn foreign_packets_are_cut_as_any_other() {
     assert_eq!(payloads(0, &[0x94, 4, 0, 0], 1476, &mut port), [640, 836]);
     assert_eq!(payloads(0x4000, &[], 1480, &mut port), [1480], "DF");
     assert_eq!(payloads(0, &[], 1479, &mut port), [1479], "1499 bytes");
-    // Pieces of them.
+    // Fragments of them.
     assert_eq!(payloads(0x2000, &[], 880, &mut port), [640, 240]);
     assert_eq!(payloads(0x2000, &[], 640, &mut port), [640]);
     assert_eq!(payloads(110, &[], 1480, &mut port), [1480], "a tail");
@@ -294,7 +294,7 @@ fn indicators_of_ipv6_carry_the_tag_in_a_fragment_header() {
     assert_eq!(arena.live(), 0);
 }
 
-/// Two routers that lower the rate make three pieces, which are the datagram.
+/// Two routers that lower the rate make three fragments, which are the datagram.
 #[test]
 fn the_lowest_rate_on_the_way_arrives() {
     let mut arena = Arena::default();
@@ -331,7 +331,7 @@ fn arrivals_count_as_the_link_will_carry_them() {
     assert_eq!(count(paper, &full), 1596.0, "two frames of Ethernet");
     assert_eq!(count(KickAssPortParams { count_cuts: false, ..paper }, &full), 1538.0);
     assert_eq!(count(paper, &|arena| segment(1, 1, 1000, arena)), 1038.0);
-    // One flow is told what it can send before packets are cut: 1500 of 1596.
+    // One flow is sent its rate before packets are cut: 1500 of 1596.
     let mut port = Port::of(paper, init(C, Limit::Packets(1000), 38, 0));
     port.scheme.control.set_rate(1e12);
     let told = port.published(RATE_METRIC);

@@ -1,4 +1,4 @@
-//! Every discipline of the table by its contract, and what a port tells its machines.
+//! Every discipline of the table by its contract, and what a port reports to its machines.
 
 use crate::bench::Bench;
 use forebay_base::{
@@ -38,7 +38,7 @@ fn init(limit: Limit, seed: u64) -> PortInit {
     PortInit { limit, rate, mtu_bytes: 1500, overhead_bytes: 0, rng }
 }
 
-/// What is told of a discipline under random calls: each packet is held, given back, sent or
+/// What is reported of a discipline under random calls: each packet is held, given back, sent or
 /// dropped; backlogs are sums; room is room; timers move on; after a restart nothing is left.
 fn torture(discipline: &mut AnyDiscipline, seed: u64, calls: u32) -> Vec<(u64, u32)> {
     let (mut bench, mut rng) = (Bench::default(), Rng::new(seed, Stream::Test, 0));
@@ -119,7 +119,7 @@ fn ten_thousand_random_sequences_keep_the_contract() {
     }
 }
 
-/// Writes down what it is told.
+/// Records what is reported to it.
 struct Told {
     fifo: Fifo,
     told: Arc<Mutex<Vec<(u64, u64)>>>,

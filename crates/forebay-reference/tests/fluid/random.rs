@@ -1,5 +1,5 @@
 //! Random networks: progressive filling against the linear program, capacities, and detours that
-//! hurt nobody's minimum.
+//! hurt no one's minimum.
 
 use crate::close;
 use crate::oracle::Case;
@@ -98,7 +98,7 @@ fn clusters_are_the_linear_program_on_200_networks_with_detours() {
     assert!(differ > 50, "detours made a difference in {differ} networks");
 }
 
-/// Each flow meets a full link on which nobody has more: the definition of max-min on single paths
+/// Each flow meets a full link on which no flow has more: the definition of max-min on single paths
 /// (Bertsekas and Gallager).
 #[test]
 fn no_link_is_overloaded_and_everyone_has_a_bottleneck() {

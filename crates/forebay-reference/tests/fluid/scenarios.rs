@@ -57,7 +57,7 @@ fn reference(set: &[&str]) -> Reference {
 
 /// 1000 packets each. Both ways have 1.25e6 / 1526 packets per second, with 26 bytes of ACKs for
 /// each packet of the other way: the flow alone is done after 1.2208 s, and 1000 of the 3000 others
-/// as well. These then have 2000 left without ACKs beside them. The last byte is 15 ms and two
+/// as well. These then have 2000 left without ACKs next to them. The last byte is 15 ms and two
 /// times 12 us on its way.
 #[test]
 fn a_flow_against_three_has_its_own_way_for_itself() {

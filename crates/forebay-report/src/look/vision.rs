@@ -1,4 +1,4 @@
-//! Whether the colours of looks can be told apart, by computation: the difference CIEDE2000
+//! Whether the colours of looks can be distinguished, by computation: the difference CIEDE2000
 //! (Sharma, Wu, Dalal 2005, doi:10.1002/col.20070) between colours as people see them who lack one
 //! kind of cones (Machado, Oliveira, Fernandes 2009, doi:10.1109/TVCG.2009.113, severity 1).
 

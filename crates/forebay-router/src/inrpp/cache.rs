@@ -82,7 +82,7 @@ impl<T> Linked for ByRank<'_, T> {
 /// Flows that are examined for one that may take a detour. After this many that may not, one waits
 /// for its turn on the link.
 const DETOUR_LOOK: usize = 32;
-/// Packets at the head of a flow that one sent again is put between, in order.
+/// Packets at the head of a flow between which a retransmission is put, in order.
 const REPAIR_LOOK: usize = 64;
 
 /// Which interfaces downstream hold what passes here.

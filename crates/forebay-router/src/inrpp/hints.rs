@@ -62,7 +62,7 @@ mod tests {
     use super::super::key::Class;
     use super::*;
 
-    /// As a scenario numbers hosts: what tells flows apart stands twice in a key.
+    /// As a scenario numbers hosts: the distinguishing part stands twice in a key.
     fn flow(number: u32) -> FlowKey {
         FlowKey::new((number, 49_152), (1_024 + number, 5_001), Class::Pooled)
     }

@@ -437,7 +437,7 @@ impl<T> Interface<T> {
     /// `nonce` downstream asks for a flow, with an ACK of this `worth`.
     ///
     /// Whose ACK is the first that is seen has one packet, or its allowance; else what counts is
-    /// what the ACK tells of.
+    /// what the ACK reports.
     fn hold(
         &mut self,
         now: Time,
@@ -501,7 +501,7 @@ impl<T> Interface<T> {
     }
     /// No interface downstream asks `flow` to slow down: it is free, and no other.
     ///
-    /// What its ACK tells of lets packets of those leave that are still held as it was. A flow that
+    /// What its ACK reports lets packets of those leave that are still held as it was. A flow that
     /// has nothing downstream gets no ACK that could free it: so each that is freed lets another
     /// ask.
     fn let_be(&mut self, now: Time, flow: FlowKey, arrived: Arrived) {

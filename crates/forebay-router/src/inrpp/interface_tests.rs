@@ -209,7 +209,7 @@ fn a_flow_that_sends_no_more_acks_holds_up_the_end_of_back_pressure_for_200_ms_o
 fn a_held_flow_sends_one_packet_for_each_ack_and_others_pass() {
     let mut b = Bench::new();
     let first = b.ack(ms(0), 1, asks(BackPressureSignal::SlowDown, 77));
-    // This interface is not congested: nobody further up need slow down, but all must echo the
+    // This interface is not congested: no one upstream need slow down, but all must echo the
     // nonce.
     assert_eq!(
         (first.ask, first.nonce, first.routers),
@@ -304,7 +304,7 @@ fn two_congested_interfaces_in_series_share_one_option() {
     // The end of theirs is not the end of its own.
     let on = b.ack(ms(3), 1, asks(BackPressureSignal::Cancel, 5));
     assert_eq!((on.ask, on.nonce), (BackPressureSignal::SlowDown, own.nonce));
-    // What another asks ends here. The flow has to be told once that this interface asks no more;
+    // What another asks ends here. The flow needs one signal that this interface asks no more;
     // then its name goes on.
     (0..4).for_each(|_| assert!(b.pull(ms(4)).is_some()));
     assert_eq!(b.state(), State::Disable);
@@ -496,8 +496,8 @@ fn allowances_count_in_the_longest_packets_that_came() {
     }
 }
 
-/// Whoever asks draws a new nonce each time. Flows whose packets all wait under an old one get no
-/// ACK that could tell them of it: what arrives of others lets one after the other go.
+/// A router that asks draws a new nonce each time. Flows whose packets all wait under an old one
+/// get no ACK that could carry it to them: what arrives of others lets one after the other go.
 #[test]
 fn what_arrives_of_who_comes_under_another_nonce_goes_to_those_that_wait_under_the_last() {
     let mut b = Bench::new();
@@ -593,7 +593,7 @@ fn an_ack_that_asks_nothing_where_nobody_waits_is_told_without_a_look_at_its_flo
     assert_eq!(b.interface.on_idle_ack(came(0, 0)), None, "somebody is held");
 }
 
-/// What was delivered bounds what is let go: not how often, nor in how many pieces, it is
+/// What was delivered bounds what is let go: not how often, nor in how many fragments, it is
 /// acknowledged.
 #[test]
 fn duplicate_and_split_acks_are_no_credits() {
@@ -613,7 +613,7 @@ fn duplicate_and_split_acks_are_no_credits() {
         ack(&mut b, before, before);
     });
     assert_eq!(pulled(&mut b), 10);
-    // Four packets behind a hole of one count half, and half when the hole is closed.
+    // Four packets after a hole of one count half, and half when the hole is closed.
     let at = start.wrapping_add(15_000);
     (2..=5).for_each(|n| ack(&mut b, at, at.wrapping_add(n * 1_500)));
     assert_eq!(pulled(&mut b), 3, "five halves");
@@ -627,7 +627,7 @@ fn duplicate_and_split_acks_are_no_credits() {
     assert!(pulled(&mut b) <= (1 << 17) / 1_500 + 1);
 }
 
-/// A router knows what is sent again by its number: what its flow has here comes behind it.
+/// A router recognises a retransmission by its number: what its flow has here comes after it.
 #[test]
 fn what_is_sent_again_goes_ahead_of_what_waits_of_its_flow_and_of_no_other() {
     let mut b = Bench::new();
@@ -663,7 +663,7 @@ fn a_new_flow_has_a_quantum_first_and_is_not_new_again_before_the_round_is_over(
     assert_eq!((next(&mut b), next(&mut b)), (flow(4), flow(6)), "the round is over");
 }
 
-/// TCP with a small window beside bulk: its next packet comes when the last has left.
+/// TCP with a small window competing with bulk: its next packet comes when the last has left.
 #[test]
 fn a_flow_that_runs_dry_with_each_packet_has_one_in_a_round() {
     let mut b = Bench::with(ROOMY);

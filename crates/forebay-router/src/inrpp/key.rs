@@ -1,4 +1,4 @@
-//! What a router tells flows apart by.
+//! How a router identifies flows.
 
 use core::fmt;
 use forebay_base::Packet;

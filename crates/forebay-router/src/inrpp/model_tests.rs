@@ -1,5 +1,5 @@
-//! The interface machine beside a model of it. The model keeps a list of packets, knows of no
-//! turns, rings or parking, and works everything out anew at each step.
+//! The interface machine compared with a model of it. The model keeps a list of packets, knows of
+//! no turns, rings or parking, and works everything out anew at each step.
 //!
 //! The model does not say which of several packets leaves next, only which may; turns have tests of
 //! their own below.
@@ -47,9 +47,9 @@ struct Model {
     longest: u64,
     packets: Vec<Waiting>,
     askers: BTreeMap<Nonce, Asker>,
-    /// What the last ACK of a flow said, since there are askers: None if nobody asks it.
+    /// What the last ACK of a flow said, since there are askers: None if no one asks it.
     under: BTreeMap<FlowKey, Option<Nonce>>,
-    /// What had arrived by then, as far as one ACK after the other told.
+    /// What had arrived by then, as far as one ACK after the other reported.
     arrived: BTreeMap<FlowKey, u32>,
     state: State,
     /// Its own alias, once it has been seen on an ACK of this episode, and all of earlier ones.
@@ -177,7 +177,7 @@ impl Model {
             self.arrived.clear();
         }
     }
-    /// Bytes that had not been told of; None if nothing is known of the flow. Remembered where
+    /// Bytes that had not been reported; None if nothing is known of the flow. Remembered where
     /// anyone asks.
     fn news(&mut self, flow: FlowKey, arrived: u32) -> Option<u64> {
         if self.askers.is_empty() {
@@ -187,7 +187,7 @@ impl Model {
         self.arrived.insert(flow, arrived.max(known.unwrap_or(0)));
         known.map(|known| arrived.saturating_sub(known) as u64)
     }
-    /// Nobody asks `flow`. What its ACK tells of lets others go that it was held with.
+    /// No one asks `flow`. What its ACK reports lets others go that it was held with.
     fn let_be(&mut self, now: Time, flow: FlowKey, arrived: u32) {
         if self.askers.is_empty() {
             return;
@@ -355,14 +355,14 @@ impl Model {
     }
 }
 
-/// The two beside each other.
+/// The two compared.
 struct Bench {
     machine: Interface<u32>,
     model: Model,
     rng: Rng,
     now: Time,
     last: u32,
-    /// The highest ACK of all flows, which differ in what they have told of that.
+    /// The highest ACK of all flows, which differ in what they have reported of it.
     acked: u32,
     seen: [bool; 4],
 }
@@ -413,7 +413,7 @@ impl Bench {
         self.acked += [0, 1, 700, 1_460, 3_000][self.rng.below(5) as usize];
         let before = self.acked - [0, 0, 0, 2_000][self.rng.below(4) as usize];
         let arrived = Arrived { before, highest: before };
-        // Who is behind others in its turn is not known to wait.
+        // A flow after others in the round is not known to wait.
         let under = self.model.under.get(&flow).copied().flatten();
         let parked = under.map_or(Vec::new(), |nonce| self.machine.parked(nonce));
         let held = |flow| self.model.firsts().any(|p| p.flow == flow && !self.model.is_free(p));
@@ -489,7 +489,7 @@ impl Bench {
         assert_eq!(machine.nonces(), model.askers.len());
         assert_eq!(machine.has_eligible(), model.has_eligible());
         assert!(machine.cache_bytes() <= model.limits.total_bytes);
-        // A flow that is behind others in its turn is not known to wait before nothing else could
+        // A flow after others in the round is not known to wait before nothing else could
         // leave.
         if !model.has_eligible() {
             let due = model.deadlines().map(|(at, _)| at).min();

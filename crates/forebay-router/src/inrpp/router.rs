@@ -555,7 +555,7 @@ impl Forwarding for Inrpp {
         }
         let signals = Signals::of(&packet, cx.arena);
         let flow = flow_of(&packet, &signals, signals.tag.is_some());
-        // It was counted when it was forwarded. Pieces of one that was too big for the link have
+        // It was counted when it was forwarded. Fragments of one that was too big for the link have
         // more header than was counted.
         let log = &mut self.ports[port.index()].log;
         log.sent_bytes = log.sent_bytes.saturating_sub(packet.wire_len() as u64);

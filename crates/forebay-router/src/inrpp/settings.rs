@@ -93,13 +93,13 @@ pub struct Settings {
     /// first packet of a new flow does not overtake those of other flows. Range: 64 to 1048576, or
     /// 0: the MTU of the link. Default: 0. Example: 1500.
     pub quantum_bytes: u32,
-    /// Shortest time for which an interface signals that its congestion is over. Range: 1ms to
+    /// Minimum time for which an interface signals that its congestion is over. Range: 1ms to
     /// 100s. Default: "200ms".
     pub cancel_for: Span,
-    /// Shortest time after which a router forgets a congested downstream interface that sends it no
+    /// Minimum time after which a router forgets a congested downstream interface that sends it no
     /// signals. Range: 1ms to 100s. Default: "1s".
     pub forget_after: Span,
-    /// Shortest time without an ACK after which one packet of a held flow is released. Range: 1ms
+    /// Minimum time without an ACK after which one packet of a held flow is released. Range: 1ms
     /// to 100s. Default: "200ms".
     pub watchdog: Span,
     /// Count per flow what came and left at each interface: for figures, it costs a look-up per

@@ -54,7 +54,7 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
             let came = BackPressure { ask, allowance, routers: 0, nonce: Nonce::new(nonce) };
             add(&|m, owed| {
                 let state = m.state();
-                // Half a packet more, or nothing: what the second ACK under a nonce tells of.
+                // Half a packet more, or nothing: what the second ACK under a nonce reports.
                 let before = if allowance > 0 { 0 } else { u32::from(UNIT) / 2 };
                 let arrived = Arrived { before, highest: before };
                 let wrote = m.on_ack(Time::ZERO, flow, arrived, came);
@@ -82,7 +82,7 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
     next
 }
 
-/// Back-pressure is not given up before all have been told; if it begins again they are asked
+/// Back-pressure is not given up before all have been signalled; if it begins again they are asked
 /// again.
 fn check_step(before: State, after: State, owed: &mut BTreeSet<FlowKey>) {
     if after == State::BackPressure && before != State::BackPressure {
@@ -161,7 +161,7 @@ fn every_state_of_a_small_interface_keeps_its_word_and_drains() {
     assert!(states > 30_000, "{states} states");
 }
 
-/// A flow that gains a quantum goes to the end of the round, there behind more flows that may take
+/// A flow that gains a quantum goes to the end of the round, after more flows that may take
 /// no detour than are looked at. It has a packet for the detour all the same.
 #[test]
 fn a_flow_that_may_take_a_detour_does_behind_many_that_may_not() {

@@ -184,7 +184,8 @@ impl EventLines {
     }
 }
 
-/// The ends that the bytes of a segment show, or those of the datagram that a piece was cut from.
+/// The ends that the bytes of a segment show, or those of the datagram that a fragment was cut
+/// from.
 fn ends_of(packet: &Packet, arena: &Arena) -> Option<Ends> {
     let whole = packet.cold_part(arena).and_then(|cold| cold.piece);
     let whole = whole.and_then(|piece| arena.datagram_of(&piece)).unwrap_or(packet);
@@ -199,7 +200,7 @@ fn describe_other(line: &mut String, packet: &Packet, arena: &Arena) -> std::fmt
         (Kind::Fragment, Some(piece)) => {
             let end = u32::from(piece.offset) + u32::from(packet.payload_len());
             let more = if piece.more { " MF" } else { "" };
-            write!(line, " piece {}:{end}{more}", piece.offset)
+            write!(line, " fragment {}:{end}{more}", piece.offset)
         }
         _ => write!(line, " foreign len {}", packet.wire_len()),
     }

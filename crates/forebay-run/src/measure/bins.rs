@@ -3,7 +3,7 @@
 //!
 //! A flow counts in the bins that lie within its life: from its SYN to its completion, or to the
 //! end of its sender. What counts is payload that arrived at the receiver for the first time, in
-//! order or beyond a hole: what is sent again late belongs to no other bin.
+//! order or beyond a hole: what is retransmitted late belongs to no other bin.
 
 use super::seconds::clock_seconds;
 use forebay_base::{FlowId, Span, Time};
@@ -205,7 +205,7 @@ mod tests {
         // {100, 300}: 16 / 20; {100, 100}: 1; {100, 200, 300}: 36 / 42; {100, 300}: 16 / 20.
         let expected = (0.8 + 1.0 + 36.0 / 42.0 + 0.8) / 4.0;
         assert!((bins.jain(&[0, 1, 2]).unwrap() - expected).abs() < 1e-12);
-        // Alone it shares with nobody.
+        // Alone it shares with no one.
         assert_eq!(bins.jain(&[0]), None);
         // The two are alive together in the last two bins.
         assert!((bins.jain(&[0, 1]).unwrap() - (0.9 + 0.8) / 2.0).abs() < 1e-12);

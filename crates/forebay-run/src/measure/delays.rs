@@ -48,7 +48,7 @@ impl DelaySamples {
         DelaySamples { classes }
     }
 
-    /// Tell `each` of the delays of each class of which a packet arrived since the call before.
+    /// Call `each` with the delays of each class of which a packet arrived since the call before.
     pub fn sample(&mut self, simulation: &Simulation, mut each: impl FnMut(&str, &Histogram)) {
         for (name, class) in &mut self.classes {
             let mut all = Histogram::default();

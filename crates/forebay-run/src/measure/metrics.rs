@@ -248,7 +248,7 @@ impl<'a> Measured<'a> {
         let outcomes = || flows.iter().map(|f| simulation.flow(FlowId(index(f) as u32)));
         let established = outcomes().filter_map(|outcome| fct(&outcome, FctClock::Established));
         let established: Vec<f64> = established.map(seconds).collect();
-        // Nobody waits for those that will never be.
+        // No one waits for those that will never be.
         let done =
             outcomes().filter(|outcome| !outcome.skipped).map(|outcome| outcome.completed_at);
         let last = done.collect::<Option<Vec<Time>>>().and_then(|done| done.into_iter().max());
@@ -298,7 +298,7 @@ impl<'a> Measured<'a> {
         for middlebox in all().into_iter().map(|i| simulation.link(LinkId(i as u32)).middlebox()) {
             metrics.options_stripped += middlebox.options_stripped;
             metrics.df_set += middlebox.df_set;
-            metrics.pieces_joined += middlebox.pieces_joined;
+            metrics.fragments_merged += middlebox.fragments_merged;
         }
         let marks = |i: usize| simulation.link(LinkId(i as u32)).stats().marked;
         let marked = all().into_iter().map(|i| (names.of(i).to_string(), marks(i)));

@@ -23,7 +23,7 @@ pub const ANY_NAME: &str = "NAME";
 pub struct KeyPlace {
     /// Its path without the numbers of list elements: `links.queue.limit`.
     pub path: String,
-    /// The key beside it that must name something for it to be there, and that name: `discipline`
+    /// The key next to it that must name something for it to be there, and that name: `discipline`
     /// and `codel`.
     pub when: Option<(String, String)>,
 }

@@ -116,7 +116,7 @@ struct Cell<'a> {
     text: Cow<'a, str>,
 }
 
-/// Read the file that a key names, with what becomes of columns beside `columns`.
+/// Read the file that a key names, with what becomes of columns other than `columns`.
 pub(crate) fn open(
     sources: &mut Sources,
     path: &Spanned<String>,
@@ -185,7 +185,7 @@ impl Csv {
     pub fn has(&self, column: usize) -> bool {
         self.order[column].is_some()
     }
-    /// The columns of the file that nobody asked for.
+    /// The columns of the file that are not used.
     fn unused(&self) -> impl Iterator<Item = &(String, Loc)> {
         self.header.iter().filter(|(name, _)| !self.columns.contains(&name.as_str()))
     }

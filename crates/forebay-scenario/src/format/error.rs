@@ -9,7 +9,8 @@ use std::fmt;
 /// A scenario that cannot be used: all that is wrong with it.
 #[derive(Debug, thiserror::Error)]
 pub struct ScenarioError {
-    /// The mistakes, 1 to 20, in the order of the file; those in `--set` and in CSV files behind.
+    /// The mistakes, 1 to 20, in the order of the file; those in `--set` and in CSV files at the
+    /// end.
     pub mistakes: Vec<Mistake>,
     /// Further mistakes that are not among them.
     pub more: usize,

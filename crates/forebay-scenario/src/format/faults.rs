@@ -2,9 +2,9 @@
 //!
 //! A [`Fault`] may hold others of the same value. Those of different values come together in
 //! [`Faults`], which puts them in the
-//! order of the text. What a mistake takes with it is [`Unresolved`]: a name that is missing because its
-//! declaration is wrong is no
-//! mistake of its own, and is not told.
+//! order of the text. What a mistake takes with it is [`Unresolved`]: a name that is missing
+//! because its declaration is wrong is not a separate mistake, and is not
+//! reported.
 
 use crate::format::error::{Problem, ScenarioError};
 use crate::format::fault::{Fault, nearest};
@@ -12,7 +12,7 @@ use crate::format::item::{Item, Value, join};
 use crate::format::source::{Loc, Sources};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Most mistakes that an error tells.
+/// Maximum number of mistakes that an error reports.
 const MAX_MISTAKES: usize = 20;
 
 /// Most faults that are kept; of more only their number.
@@ -26,7 +26,7 @@ const MAX_NAMES: usize = 1_000;
 pub(crate) struct Faults {
     list: Vec<Fault>,
     more: usize,
-    /// Keys of those that follow from others, and are not told.
+    /// Keys of those that follow from others, and are not reported.
     following: Vec<String>,
 }
 
@@ -136,7 +136,7 @@ pub(crate) fn both<A, B>(a: Result<A, Fault>, b: Result<B, Fault>) -> Result<(A,
     }
 }
 
-/// Put a fault behind those that are there.
+/// Put a fault after those that are there.
 pub(crate) fn note(first: &mut Option<Fault>, next: Fault) {
     *first = Some(match first.take() {
         Some(first) => first.and(next),

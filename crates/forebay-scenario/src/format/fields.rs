@@ -8,6 +8,7 @@ use crate::format::faults::{all, note};
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::source::Loc;
 use serde_json::{Value as Json, json};
+use std::borrow::Cow;
 
 /// A type that a value of the format can have.
 pub(crate) trait Field: Sized {
@@ -33,6 +34,10 @@ pub(crate) trait Section: Sized {
     fn put(&self, table: &mut toml::Table);
     /// Its keys, in order of declaration.
     fn keys(out: &mut Vec<&'static str>);
+    /// Former names of keys, which are still read, with the current names.
+    fn renamed() -> &'static [(&'static str, &'static str)] {
+        &[]
+    }
     /// Add its properties, and the keys that must be there.
     fn describe(properties: &mut serde_json::Map<String, Json>, required: &mut Vec<&'static str>);
     /// What it is for.
@@ -143,7 +148,7 @@ impl Fields<'_> {
         let read = Spanned::<T>::read(&entry.item, &join(self.key, key));
         read.map_err(|fault| note(&mut self.fault, fault)).ok()
     }
-    /// What stands for a value that is wrong and was told. Without that the table falls, too.
+    /// What stands for a value that is wrong and was reported. Without it the table is lost, too.
     fn instead<T: Field>(&mut self, entry: &Entry, key: &'static str) -> Option<Spanned<T>> {
         let (loc, key) = (entry.item.loc, join(self.key, key));
         let value = T::stand_in();
@@ -176,6 +181,7 @@ pub(crate) fn read_among<S: Section>(item: &Item, key: &str, known: &[&str]) -> 
     let Value::Table(entries) = &item.value else {
         return Err(item.expected(key, "a table"));
     };
+    let entries = &renamed(entries, S::renamed())[..];
     let mut fault = None;
     for entry in entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
         let unknown = Fault::at(entry.key_loc, key, Problem::UnknownKey(entry.key.clone()));
@@ -187,6 +193,18 @@ pub(crate) fn read_among<S: Section>(item: &Item, key: &str, known: &[&str]) -> 
         Some(fault) => Err(fault),
         None => Ok(section.expect("nothing was wrong")),
     }
+}
+
+/// The entries under their current names. A former name next to the current one stays unknown.
+fn renamed<'a>(entries: &'a [Entry], names: &[(&str, &str)]) -> Cow<'a, [Entry]> {
+    let mut entries = Cow::Borrowed(entries);
+    for (old, new) in names {
+        let at = entries.iter().position(|entry| entry.key == *old);
+        if let Some(at) = at.filter(|_| entries.iter().all(|entry| entry.key != *new)) {
+            entries.to_mut()[at].key = (*new).to_string();
+        }
+    }
+    entries
 }
 
 /// The JSON Schema of a table.
@@ -233,6 +251,7 @@ macro_rules! sections {
         pub struct $name:ident {
             required { $( $(#[doc = $rdoc:literal])* $rkey:ident: $rtype:ty, )* }
             optional { $( $(#[doc = $odoc:literal])* $okey:ident: $otype:ty, )* }
+            $( renamed { $( $old:ident => $new:ident, )* } )?
             $( flatten $fkey:ident: $ftype:ty, )?
         }
     )*) => { $(
@@ -262,6 +281,9 @@ macro_rules! sections {
                 out.extend_from_slice(&[$(stringify!($rkey),)* $(stringify!($okey),)*]);
                 $( <$ftype>::keys(out); )?
             }
+            $( fn renamed() -> &'static [(&'static str, &'static str)] {
+                &[$((stringify!($old), stringify!($new)),)*]
+            } )?
             fn describe(
                 properties: &mut serde_json::Map<String, serde_json::Value>,
                 required: &mut Vec<&'static str>,
@@ -298,14 +320,16 @@ macro_rules! sections {
 }
 pub(crate) use sections;
 
-/// Makes enums choices among names, one for each variant.
+/// Makes enums choices among names, one for each variant. After `|`: its former name, still read.
 macro_rules! names {
-    ($( $name:ident { $( $variant:ident = $text:literal, )* } )*) => { $(
+    ($( $name:ident {
+        $( $variant:ident = $text:literal $(| $old:literal)?, )*
+    } )*) => { $(
         impl Field for $name {
             fn read(item: &Item, key: &str) -> Result<Self, Fault> {
                 let names = [$($text),*];
                 match &item.value {
-                    $( Value::String(s) if s == $text => Ok($name::$variant), )*
+                    $( Value::String(s) if s == $text $(|| s == $old)? => Ok($name::$variant), )*
                     Value::String(s) => {
                         let expected = format!("one of \"{}\"", names.join("\", \""));
                         Err(item.expected(key, expected).suggest(s, names))

@@ -35,7 +35,7 @@ impl Sources {
         self.texts.push((name.into(), text.into()));
         (self.texts.len() - 1) as u32
     }
-    /// Keep a note for whoever reads results.
+    /// Keep a note for readers of results.
     pub fn note(&mut self, note: String) {
         self.notes.push(readable(&note, 1_000));
     }

@@ -15,7 +15,7 @@ use std::path::Path;
 /// Bytes of an opportunity: PACKET_SIZE of mahimahi, 1500 of IP and 4 of the header of its tun
 /// device, which every packet has as well ([`OPPORTUNITY_OVERHEAD_BYTES`]).
 pub const OPPORTUNITY_BYTES: u32 = 1504;
-/// Bytes that a packet takes of its opportunities beside those of IP.
+/// Bytes that a packet takes of its opportunities besides those of IP.
 pub const OPPORTUNITY_OVERHEAD_BYTES: u16 = 4;
 
 /// Latest opportunity: a year, in milliseconds.

@@ -82,7 +82,7 @@ impl Data {
             (false, prefix) => format!("{prefix}{name}"),
         }
     }
-    /// So many of it, as a multiple of 1000 of `name`.
+    /// How many of it, as a multiple of 1000 of `name`.
     fn shown(self, value: f64, name: &str) -> String {
         let power = match self.prefix {
             "" => 0,

@@ -231,9 +231,9 @@ impl Field for Bytes {
 /// The limit of a queue, as it is written.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum GivenLimit {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
-    /// So many packets.
+    /// A number of packets.
     Packets(u64),
     /// The bytes that the link transmits in this time.
     Time(Span),
@@ -298,7 +298,7 @@ impl Field for GivenLimit {
 /// A volume of data: bytes, or what an interface sends in a time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Room {
-    /// So many bytes.
+    /// A number of bytes.
     Bytes(u64),
     /// The bytes that the interface transmits in this time.
     Time(Span),

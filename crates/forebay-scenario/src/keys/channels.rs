@@ -1,4 +1,4 @@
-//! How fast a link transmits: the keys `trace` of links, beside their rate.
+//! How fast a link transmits: the keys `trace` of links, next to their rate.
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
@@ -13,7 +13,7 @@ use serde_json::{Value as Json, json};
 /// Where in a trace a run begins.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Offset {
-    /// So long after its start.
+    /// This long after its start.
     Spanned(Span),
     /// Drawn for each seed and each direction, uniformly from the whole trace.
     Random,

@@ -5,9 +5,9 @@
 pub trait Word: Sized + 'static {
     /// What messages call one of them.
     const WORD: &'static str;
-    /// The key of its name, where parameters stand beside it; empty if they never do.
+    /// The key of its name, where parameters stand next to it; empty if they never do.
     const KEY: &'static str;
-    /// Keys beside the parameters: no parameter may be called so.
+    /// Keys next to the parameters: no parameter may be called so.
     const OWN_KEYS: &'static [&'static str];
 }
 

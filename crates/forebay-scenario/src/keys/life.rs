@@ -42,7 +42,7 @@ sections! {
     }
 }
 
-/// A time, or a law for one.
+/// A time, or a distribution.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct LawOf(pub TimeDistribution);
 
@@ -91,7 +91,7 @@ impl Field for LawOf {
 /// How often a flow is repeated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Rounds {
-    /// So often.
+    /// The number of repetitions.
     Number(u32),
     /// As often as there is time for.
     UntilEnd,

@@ -10,7 +10,10 @@ use forebay_net::{Fragments, MiddleboxSpec, StripOptions};
 use serde_json::{Value as Json, json};
 
 names! {
-    Fragments { Pass = "pass", Drop = "drop", Whole = "whole", Pieces = "pieces", }
+    Fragments {
+        Pass = "pass", Drop = "drop", Whole = "reassemble" | "whole",
+        Pieces = "virtual-reassembly" | "pieces",
+    }
 }
 
 sections! {
@@ -24,9 +27,9 @@ sections! {
             strip_options: StripKey,
             /// If true, it sets DF in unfragmented TCP packets. Default: false.
             set_df: bool,
-            /// What becomes of fragments: "pass", "drop", "whole" (it forwards reassembled
-            /// datagrams), or "pieces" (it holds fragments until all of a datagram are there, and
-            /// then forwards them as they came). Default: "pass".
+            /// What becomes of fragments: "pass", "drop", "reassemble" (it forwards
+            /// reassembled datagrams), or "virtual-reassembly" (it holds fragments until a datagram
+            /// is complete, and then forwards them as they came). Default: "pass".
             fragments: Fragments,
         }
     }

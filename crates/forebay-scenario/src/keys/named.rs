@@ -26,7 +26,7 @@ pub(crate) fn param(entry: &Entry, key: &str) -> Param {
     Param { key: entry.key.clone(), key_loc: entry.key_loc, value }
 }
 
-/// The own keys of a table, and parameters that stand beside them.
+/// The own keys of a table, and parameters that stand next to them.
 pub(crate) fn read_own<S: Section>(item: &Item, key: &str) -> Result<(S, Vec<Param>), Fault> {
     let Value::Table(entries) = &item.value else { return Err(item.expected(key, "a table")) };
     let mut known = Vec::new();
@@ -58,7 +58,7 @@ pub(crate) fn forms<K: Word>(own: &Json) -> Json {
     json!({ FORMS: K::KEY, OWN: own })
 }
 
-/// A name of a kind, and the parameters beside it.
+/// A name of a kind, and the parameters next to it.
 pub(crate) struct Named<K> {
     pub name: Spanned<String>,
     pub params: Vec<Param>,

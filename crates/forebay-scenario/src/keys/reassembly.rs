@@ -1,4 +1,4 @@
-//! `[reassembly]`, and `reassembly` of a host: how pieces of datagrams are put together again.
+//! `[reassembly]`, and `reassembly` of a host: how datagrams are reassembled.
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
@@ -15,7 +15,7 @@ sections! {
     pub struct ReassemblyTable {
         required {}
         optional {
-            /// Longest time for which a datagram may stay incomplete. Range: 1ms to 1000s. Default:
+            /// Maximum time for which a datagram may stay incomplete. Range: 1ms to 1000s. Default:
             /// "30s"; "60s" with IPv6 (RFC 8200 section 4.5).
             timeout: Span,
             /// Memory limit of incomplete datagrams, counted as Linux does: above it no fragment is

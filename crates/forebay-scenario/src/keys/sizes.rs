@@ -1,4 +1,4 @@
-//! How much flows send: a number, or a law by which each flow draws its own; and classes by size.
+//! How much flows send: a number, or a distribution sampled per flow; and classes by size.
 
 use crate::format::fault::Fault;
 use crate::format::fields::{
@@ -13,7 +13,7 @@ sections! {
     pub struct SizeTable {
         required {}
         optional {
-            /// Pareto distribution (type I) with this shape; `mean` or `least` sets its scale.
+            /// Pareto distribution (type I) with this shape; `mean` or `min` sets its scale.
             /// Example: 1.8.
             pareto: Number,
             /// Lomax distribution (Pareto type II, from 0 on) with this shape; `mean` sets its
@@ -21,13 +21,14 @@ sections! {
             lomax: Number,
             /// Exponential distribution with this mean. Example: "1MB".
             exponential: Amount,
-            /// Mean of the distribution before `most` limits it. Example: "100kB".
+            /// Mean of the distribution before `max` limits it. Example: "100kB".
             mean: Amount,
             /// Minimum of `pareto`. Example: "10kB".
-            least: Amount,
+            min: Amount,
             /// Maximum: larger samples become this size. Example: "20MB".
-            most: Amount,
+            max: Amount,
         }
+        renamed { least => min, most => max, }
     }
 }
 
@@ -57,26 +58,24 @@ impl Field for Amount {
     }
 }
 
-/// A size, or a law for one.
+/// A size, or a distribution.
 #[derive(Clone, Debug)]
 pub(crate) enum SizeOf<T> {
     Number(T),
-    TimeDistribution(Box<SizeTable>),
+    Distribution(Box<SizeTable>),
 }
 
 impl<T: Field> Field for SizeOf<T> {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         match item.value {
-            Value::Table(_) => {
-                SizeTable::read(item, key).map(Box::new).map(SizeOf::TimeDistribution)
-            }
+            Value::Table(_) => SizeTable::read(item, key).map(Box::new).map(SizeOf::Distribution),
             _ => T::read(item, key).map(SizeOf::Number),
         }
     }
     fn write(&self) -> toml::Value {
         match self {
             SizeOf::Number(number) => number.write(),
-            SizeOf::TimeDistribution(law) => law.write(),
+            SizeOf::Distribution(law) => law.write(),
         }
     }
     fn schema() -> Json {

@@ -16,7 +16,7 @@ pub struct Attack {
     pub every: Span,
     /// How many.
     pub count: u32,
-    /// Bytes of each behind the IP header.
+    /// Bytes of each after the IP header.
     pub lead_bytes: u16,
     /// What their maker knows.
     pub knows: Knowledge,

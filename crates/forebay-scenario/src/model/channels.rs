@@ -42,7 +42,7 @@ pub struct GeneratedTrace {
     pub profile: &'static ChannelProfile,
     /// Length in s, after which it repeats.
     pub seconds: u32,
-    /// The rate is so many times that of the profile.
+    /// Multiplies the rate of the profile.
     pub scale: f64,
     /// Its seed; None: drawn for each seed of a run and each direction of a link.
     pub seed: Option<u64>,

@@ -7,7 +7,7 @@ use std::collections::BTreeSet;
 ///
 /// A link that is called after its ends, `a-b`, is `a-b` in one direction and `b-a` in the other;
 /// one with a name of its own is `name` and `name:reverse`. A second link that would have the same
-/// name has `#2` behind it.
+/// name has `#2` after it.
 #[derive(Clone, Debug)]
 pub struct LinkNames(Vec<String>);
 

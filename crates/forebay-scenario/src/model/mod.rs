@@ -60,7 +60,7 @@ pub struct Scenario {
     /// Parameters of the ports of a scheme, all of them, by its name; schemes that are not there
     /// have their defaults.
     pub ports: BTreeMap<&'static str, toml::Table>,
-    /// How hosts put pieces of datagrams together again.
+    /// How hosts reassemble datagrams.
     pub reassembly: ReassemblyLimits,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their
     /// defaults.
@@ -90,7 +90,7 @@ pub struct Node {
     pub is_host: bool,
     /// What kind of router it is; None: that of the scenario, or what the protocols of a run need.
     pub router: Option<Arc<Chosen<Routers>>>,
-    /// How a host puts pieces of datagrams together again; None: as the scenario says.
+    /// How a host reassembles datagrams; None: as the scenario says.
     pub reassembly: Option<ReassemblyLimits>,
 }
 
@@ -130,7 +130,7 @@ pub struct LinkDirection {
     pub middlebox: Option<MiddleboxSpec>,
     /// Longest IP packet, in bytes.
     pub mtu_bytes: u16,
-    /// Bytes that each packet costs beside its own.
+    /// Bytes that each packet costs in addition to its own.
     pub overhead_bytes: u16,
     /// Limit of the queue in front of it.
     pub queue: Limit,
@@ -166,9 +166,9 @@ pub struct Flow {
     pub start_law: Option<TimeDistribution>,
     /// Bytes to send, of a size that is drawn the most; None: without end.
     pub bytes: Option<u64>,
-    /// The law of its size, if that is drawn.
+    /// The distribution of its size, if that is sampled.
     pub size_law: Option<SizeDistribution>,
-    /// What its application does beside writing all that at the start; None of most flows.
+    /// What its application does besides writing all that at the start; None of most flows.
     pub life: Option<Box<AppSchedule>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<Name>,

@@ -1,9 +1,9 @@
-//! Laws of the sizes of flows, and classes by size.
+//! Distributions of the sizes of flows, and classes by size.
 
 use crate::format::names::Name;
 use forebay_base::Rng;
 
-/// A law of the sizes of flows. Each flow draws its own, the same under every protocol of a seed.
+/// A distribution of flow sizes. Each flow draws its own, the same under every protocol of a seed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct SizeDistribution {
     /// Its form, in units.
@@ -14,7 +14,7 @@ pub struct SizeDistribution {
     pub unit_bytes: u64,
 }
 
-/// The form of a law of sizes.
+/// The form of a distribution of sizes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum SizeForm {
     /// Pareto, type I: P(X > x) = (least / x)^shape for x of at least `least`. The mean is
@@ -68,12 +68,12 @@ pub struct SizeClasses {
 }
 
 impl SizeClasses {
-    /// The class of a flow of so many bytes.
+    /// The class of a flow of this many bytes.
     pub fn of(&self, bytes: u64) -> &Name {
         let within = |&bound: &u32| u64::from(bound) * self.packet_bytes < bytes;
         &self.names[self.bounds_packets.partition_point(within)]
     }
-    /// What the class between two bounds is called, behind the name of the flow's own class if it
+    /// What the class between two bounds is called, after the name of the flow's own class if it
     /// has one: "tcp-11-100", "over-100".
     pub(crate) fn name(class: Option<&str>, above: u32, most: Option<u32>) -> String {
         let range = match most {

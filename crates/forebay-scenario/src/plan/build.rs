@@ -134,7 +134,7 @@ fn node_of(network: &Network, id: NodeId, node: &Node) -> NodeSpec {
 /// A protocol and a class.
 type FlowKind<'a> = (&'a str, &'a str);
 
-/// Of a flow that sends so many bytes.
+/// Of a flow that sends this many bytes.
 fn kind_of<'a>((flow, bytes): (&'a Flow, Option<u64>), protocol: &'a str) -> FlowKind<'a> {
     let class = match (&flow.by_size, bytes) {
         (Some(classes), Some(bytes)) => classes.of(bytes),

@@ -11,8 +11,8 @@
 //! ```
 //!
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
-//!   hosts behind it can send; with detours that end here, and those round the link before.
-//! * **Rate out**: of the port, or of a slower link behind it, for whose sake the port may be held.
+//!   hosts after it can send; with detours that end here, and those round the link before.
+//! * **Rate out**: of the port, or of a slower link after it, for whose sake the port may be held.
 //! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
 //!   the sender, with what already waits in the queues between; the longest of all flows.
 //! * **Longest round trip**: of a path, from end to end. Not in the paper. The last ACK, or the
@@ -40,7 +40,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most of a queue that counts in a round trip: a longer one is not there to be filled.
 const MAX_QUEUE: Span = Span::from_secs(1);
-/// Of the backlog at which a port asks, one in so many packets is one of a flow.
+/// Of the backlog at which a port asks, one in this many packets is of a flow.
 const PACKETS_PER_FLOW: u64 = 4;
 
 /// Who waits where.

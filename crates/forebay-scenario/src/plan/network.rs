@@ -40,8 +40,8 @@ impl Network {
     pub fn forwarding(&self, node: NodeId) -> Option<ForwardingSpec> {
         self.routers.get(&node).map(|(_, spec)| spec.clone())
     }
-    /// What the port of `from` into a direction of a link does beside queueing: nothing, if that is
-    /// a host.
+    /// What the port of `from` into a direction of a link does besides queueing: nothing, if that
+    /// is a host.
     pub fn scheme(&self, from: NodeId, wire: &LinkDirection) -> SchemeSpec {
         match &wire.port {
             _ if !self.routers.contains_key(&from) => SchemeSpec::None,

@@ -37,7 +37,7 @@ pub(crate) fn outline(file: &File, base: &Path) -> Outline {
 fn number(count: Option<&Spanned<u32>>) -> u64 {
     count.map_or(1, |count| u64::from(count.value))
 }
-/// Whoever makes the flows says what is wrong with their rounds.
+/// The code that makes the flows reports what is wrong with their rounds.
 fn flows_of(group: &FlowGroup, until: Option<Span>) -> u64 {
     let rounds = life::rounds(group, until).unwrap_or(0) as u64;
     number(group.count.as_ref()).saturating_mul(rounds)
@@ -46,7 +46,7 @@ fn until(file: &File) -> Option<Span> {
     file.until_s.as_ref().map(|at| at.value.0)
 }
 
-/// Rows of a CSV file below the names of its columns. Whoever reads it says what is wrong with it.
+/// Rows of a CSV file below the names of its columns. Its reader reports what is wrong with it.
 /// Of a pipe, which can be read once, none.
 fn rows(path: &Path) -> u64 {
     if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
@@ -102,7 +102,7 @@ fn within(
             (found, format!("at most 2^24 {what} in all"))
         };
         let estimate = Size(MemoryEstimate::at_least(&of(all)).bytes());
-        let hint = format!("so many {what} would need about {estimate} of memory");
+        let hint = format!("this number of {what} would need about {estimate} of memory");
         return Err(at.fault(Problem::OutOfRange { found, expected }).hint(hint));
     }
     Ok(())

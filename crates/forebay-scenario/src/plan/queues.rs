@@ -19,7 +19,7 @@ pub(crate) fn check(scenario: &Scenario, topology: &Topology, faults: &mut Fault
         for (side, origin) in origins.iter().enumerate() {
             let wire = [&link.forward, &link.reverse][side];
             let Some(place) = &origin.threshold else { continue };
-            // What the forward direction says beside a limit of its own may not be meant for this
+            // What the forward direction says besides a limit of its own may not be meant for this
             // one.
             if side == 1 && wire.discipline.params == link.forward.discipline.params {
                 continue;
@@ -68,7 +68,7 @@ fn unreached_threshold(wire: &LinkDirection, least: Option<Rate>) -> Option<Prob
 }
 
 /// How long a packet waits at most behind a full queue and the packet in transmission, in ms. The
-/// shortest packets cost most beside their bytes.
+/// shortest packets cost most per byte.
 fn longest_wait_ms(wire: &LinkDirection, rate: Rate) -> f64 {
     let overhead = u64::from(wire.overhead_bytes);
     let (packets, bytes) = match wire.queue {

@@ -9,7 +9,7 @@ use forebay_base::{Span, Time};
 /// Values of a sample: of a flow with its path, and of a direction of a link.
 const FLOW_VALUES: usize = 9;
 const LINK_VALUES: usize = 5;
-/// So many values cost about as much as one packet on its way with its ACK.
+/// This many values cost about as much as one packet on its way with its ACK.
 const VALUES_PER_PACKET: f64 = 10.0;
 /// Bytes of a full-sized packet.
 const PACKET_BYTES: f64 = 1500.0;
@@ -36,7 +36,7 @@ pub(crate) fn check(
         return Ok(());
     }
     let found = shown(&at.value);
-    // Rounded up, so that what is told is accepted.
+    // Rounded up, so that the value reported is accepted.
     let digit = 10f64.powf(least_s.log10().floor() - 1.0);
     let told_s = ((least_s / digit).ceil() * digit * 1e9).ceil() / 1e9;
     let lasts_s = run.lasts_s;

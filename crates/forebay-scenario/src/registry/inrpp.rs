@@ -1,4 +1,4 @@
-//! Routers of INRPP: a cache beside the parameters of their table, whose size may follow from the
+//! Routers of INRPP: a cache besides the parameters of their table, whose size may follow from the
 //! network.
 
 use super::specs::{self, params_of};

@@ -211,7 +211,7 @@ fn parameters(schemas: &Json, name: &str) -> Json {
     schema
 }
 
-/// Put what a schema refers to in place of the reference; what stands beside it counts more.
+/// Put what a schema refers to in place of the reference; what stands next to it counts more.
 fn refer(schema: &mut Json, root: &Json) {
     let pointer = schema["$ref"].as_str().and_then(|path| path.strip_prefix('#'));
     let Some(Json::Object(referred)) = pointer.and_then(|p| root.pointer(p)).cloned() else {

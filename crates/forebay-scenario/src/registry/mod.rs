@@ -69,7 +69,7 @@ pub struct Line<K: Kind> {
 
 /// What is made of parameters; Err of such that cannot be read.
 pub(crate) type Make<K> = dyn Fn(&toml::Table) -> Result<Made<K>, String> + Send + Sync;
-/// The same of the parameters of a table, and of those that are given beside it.
+/// The same of the parameters of a table, and of those that are given next to it.
 pub(crate) type Over<K> =
     dyn Fn(&toml::Table, &toml::Table) -> Result<Made<K>, String> + Send + Sync;
 
@@ -88,7 +88,7 @@ impl<K: Kind> Line<K> {
         let properties = self.schema["properties"].as_object().into_iter().flatten();
         properties.map(|(key, _)| key.as_str()).collect()
     }
-    /// The schema of its parameters, which needs nothing beside it.
+    /// The schema of its parameters, which needs nothing else.
     pub(crate) fn param_schema(&self) -> ParamSchema {
         ParamSchema { root: self.schema.clone(), params: self.schema.clone() }
     }
@@ -176,7 +176,7 @@ impl Registry {
 pub struct Chosen<K: Kind> {
     /// Its line.
     pub line: Arc<Line<K>>,
-    /// Its parameters: all, or those that a scenario gives it beside a table for all of its name.
+    /// Its parameters: all, or those that a scenario gives it besides a table for all of its name.
     pub params: toml::Table,
     machine: K::Machine,
 }
@@ -238,7 +238,7 @@ impl<K: Kind> fmt::Debug for Chosen<K> {
 impl<K: Kind> fmt::Display for Chosen<K> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.line.name)?;
-        // Beside a table for all of its name what is given counts, whatever the default.
+        // Next to a table for all of its name what is given counts, whatever the default.
         let defaults = match self.line.over {
             Some(_) => toml::Table::new(),
             None => self.line.defaults().params,

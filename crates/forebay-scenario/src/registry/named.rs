@@ -39,7 +39,7 @@ impl<'a> Place<'a> {
         let place = |(i, item)| Place { item, key: format!("{}[{i}]", list.key), ..list };
         items.iter().enumerate().map(place).collect()
     }
-    /// Look up the name at a key. What cannot be read is reported by whoever reads the file.
+    /// Look up the name at a key. What cannot be read is reported by the reader of the file.
     fn check<K: Kind>(&self, key: &str, faults: &mut Faults) {
         let Some(Place { registry, item, key }) = self.get(key) else { return };
         let Ok(named) = Named::<K>::read(item, &key) else { return };
@@ -55,7 +55,7 @@ impl<'a> Place<'a> {
     }
 }
 
-/// Look up the names of disciplines, port schemes and routers in a document, and the keys beside
+/// Look up the names of disciplines, port schemes and routers in a document, and the keys next to
 /// them.
 pub(crate) fn check(registry: &Registry, document: &Item, faults: &mut Faults) {
     let top = Place { registry, item: document, key: String::new() };

@@ -1,11 +1,12 @@
-//! Protocol bundles: what a protocol needs in the network and of the transport beside its two ends.
+//! Protocol bundles: what a protocol needs in the network and of the transport besides its two
+//! endpoints.
 //!
 //! An algorithm that works over plain routers needs no line here: the one in the table of
 //! algorithms is enough.
 
 use crate::keys::inrpp;
 
-/// What a protocol needs beside its controller and its receiver half. Of a registered one:
+/// What a protocol needs besides its controller and its receiver half. Of a registered one:
 /// [`Registration::needs`].
 ///
 /// [`Registration::needs`]: crate::Registration::needs

@@ -274,7 +274,7 @@ pub enum RegisterError {
         /// The name.
         name: Name,
     },
-    /// A parameter has the name of a key that stands beside the parameters.
+    /// A parameter has the name of a key that stands next to the parameters.
     #[error("`{name}` has a parameter `{key}`: that key has a meaning of its own in scenarios")]
     Key {
         /// The name.
@@ -303,7 +303,7 @@ pub enum RegisterError {
     },
 }
 
-/// The schema that defaults tell: names, types and values.
+/// The schema that follows from defaults: names, types and values.
 fn schema_of(defaults: &toml::Table) -> Json {
     let kind = |value: &toml::Value| match value {
         toml::Value::Boolean(_) => "boolean",

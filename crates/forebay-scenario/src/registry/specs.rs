@@ -59,7 +59,7 @@ pub(super) fn params_of(name: &str, spec: &impl Serialize) -> toml::Table {
     written.get(name).and_then(toml::Value::as_table).cloned().unwrap_or_default()
 }
 
-/// The first line says what is wrong; those behind it show a text that is not the user's.
+/// The first line says what is wrong; those after it show a text that is not the user's.
 pub(crate) fn first_line(error: toml::de::Error) -> String {
     error.message().lines().next().unwrap_or_default().to_string()
 }

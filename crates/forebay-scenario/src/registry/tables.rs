@@ -38,7 +38,7 @@ pub(crate) fn names() -> Vec<&'static str> {
     all.filter(|name| *name != NAME).collect()
 }
 
-/// All keys at the top of a scenario: tables of schemes stand behind that of INRPP.
+/// All keys at the top of a scenario: tables of schemes stand after that of INRPP.
 pub(crate) fn top_keys() -> Vec<&'static str> {
     let mut keys = Vec::new();
     File::keys(&mut keys);

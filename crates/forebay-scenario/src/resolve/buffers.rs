@@ -2,13 +2,13 @@
 //!
 //! A flow that has all of its path has in flight what the path holds: the product of its least rate
 //! and its round-trip time (BDP), and what waits in queues in front of links no faster than those
-//! before them. While a lost segment is sent again, which takes a round trip more, as much again is
-//! sent and not acknowledged, and held by the receiver: hence twice that, or the length of the flow
-//! if that is less. All flows of a scenario share one configuration, so the largest of their needs
-//! counts, at least the 4 MiB of the preset and at most 2^30 bytes.
+//! before them. While a lost segment is retransmitted, which takes a round trip more, as much again
+//! is sent and not acknowledged, and held by the receiver: hence twice that, or the length of the
+//! flow if that is less. All flows of a scenario share one configuration, so the largest of their
+//! needs counts, at least the 4 MiB of the preset and at most 2^30 bytes.
 //!
 //! Of a link that events change, the highest rate and the longest delay count. Routes are those at
-//! the start. A queue counts with no more than what its link sends in a second: behind a longer one
+//! the start. A queue counts with no more than what its link sends in a second: with a longer queue
 //! the buffers limit the flow, and a note says so.
 
 use crate::keys::tcp::Tcp;

@@ -83,7 +83,7 @@ impl TraceFiles {
     pub fn new(base: &Path) -> TraceFiles {
         TraceFiles { base: base.to_path_buf(), ..TraceFiles::default() }
     }
-    /// A rate stands beside a trace.
+    /// A rate is given next to a trace.
     pub fn note_unused(&self, rate: &Spanned<Rate>, trace: &str) {
         let note = format!("{} is not used: {trace} says the rate", rate.key);
         self.unused.borrow_mut().insert(note);

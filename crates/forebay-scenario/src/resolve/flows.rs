@@ -227,7 +227,7 @@ impl Table<'_> {
         let extra = files.extra_columns.as_ref();
         let csv = csv::open(sources, path, csv::FLOW_COLUMNS, extra)?;
         all([(1, 3), (2, 4), (5, 6)].map(|(a, b)| csv.not_both(a, b)))?;
-        // Full names where the file has those columns, else numbers behind the prefix.
+        // Full names where the file has those columns, else numbers after the prefix.
         let ends = if csv.has(3) { [3, 4] } else { [1, 2] };
         let size = if csv.has(6) { 6 } else { 5 };
         csv.need(&[0, ends[0], ends[1], size])?;

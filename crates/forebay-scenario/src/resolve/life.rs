@@ -35,7 +35,7 @@ pub(crate) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<AppSch
     Ok((life != AppSchedule::default()).then_some(life))
 }
 
-/// The earliest start of the first flow of a group, and the law of what comes behind that.
+/// The earliest start of the first flow of a group, and the distribution of the time after that.
 pub(crate) fn start(flow: &FlowGroup) -> Result<(Span, Option<TimeDistribution>), Fault> {
     match &flow.start {
         None => Ok((Span::ZERO, None)),
@@ -79,7 +79,7 @@ fn follows_itself() -> Problem {
     Problem::Conflict("a flow cannot start after itself".into())
 }
 
-/// A flow must stop behind its start, if that is known.
+/// A flow must stop after its start, if that is known.
 pub(crate) fn check_stop(stop: Option<&Spanned<Span>>, start: Span) -> Result<(), Fault> {
     let Some(at) = stop.filter(|at| at.value <= start) else { return Ok(()) };
     let expected = format!("a time after the flow starts ({})", shown(&start));
@@ -159,8 +159,8 @@ pub(crate) fn rounds(group: &FlowGroup, until: Option<Span>) -> Result<usize, Fa
     }
 }
 
-/// More rounds than a user can have who thinks so often on average, and does nothing else: of an
-/// exponential law, a Poisson number, that is more with a probability below 1e-12.
+/// More rounds than a user can have with this mean think time who does nothing else: of an
+/// exponential distribution, a Poisson number, that is more with a probability below 1e-12.
 fn most_rounds(thoughts: f64) -> usize {
     (thoughts + 8.0 * thoughts.sqrt() + 32.0).ceil() as usize
 }
@@ -194,7 +194,7 @@ pub(crate) struct Waiting<'a> {
 }
 
 impl<'a> Waiting<'a> {
-    /// A group has become the flows from the first number to before the second, with so many
+    /// A group has become the flows from the first number to before the second, with this many
     /// rounds each; or there is a mistake in it.
     pub fn note(
         &mut self,

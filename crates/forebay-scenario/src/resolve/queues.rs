@@ -56,7 +56,7 @@ fn queue_limit(
         GivenLimit::Time(span) => Limit::Bytes(rate.bytes_in(span)),
         GivenLimit::Bdp { millionths } => {
             let Some(rtt) = rtt else {
-                let text = "a limit in BDP needs the round-trip time: `rtt` beside `limit`";
+                let text = "a limit in BDP needs the round-trip time: `rtt` next to `limit`";
                 let hint = "queue = { limit = \"1BDP\", rtt = \"40ms\" }";
                 return Err(limit.fault(Problem::Conflict(text.into())).hint(hint));
             };

@@ -47,7 +47,7 @@ pub(crate) fn of_group(group: &Spanned<FlowGroup>, mss_bytes: u64) -> Result<Siz
     match (&flow.bytes, &flow.packets, endless) {
         (Some(bytes), None, false) => match &bytes.value {
             SizeOf::Number(number) => positive(bytes.place(), number.0).map(Size::Bytes),
-            SizeOf::TimeDistribution(table) => law(table, &bytes.place(), 1).map(Size::Drawn),
+            SizeOf::Distribution(table) => law(table, &bytes.place(), 1).map(Size::Drawn),
         },
         (None, Some(packets), false) => match &packets.value {
             SizeOf::Number(number) => {
@@ -55,7 +55,7 @@ pub(crate) fn of_group(group: &Spanned<FlowGroup>, mss_bytes: u64) -> Result<Siz
                 // 2^32 packets of 2^16 bytes fit.
                 Ok(Size::Bytes(packets * mss_bytes))
             }
-            SizeOf::TimeDistribution(table) => {
+            SizeOf::Distribution(table) => {
                 in_packets(table)?;
                 law(table, &packets.place(), mss_bytes).map(Size::Drawn)
             }
@@ -73,19 +73,19 @@ pub(crate) fn of_group(group: &Spanned<FlowGroup>, mss_bytes: u64) -> Result<Siz
     }
 }
 
-/// A law of packets has no units of bytes.
+/// A distribution in packets takes no byte units.
 fn in_packets(table: &SizeTable) -> Result<(), Fault> {
-    let amounts = [&table.exponential, &table.mean, &table.least, &table.most];
+    let amounts = [&table.exponential, &table.mean, &table.min, &table.max];
     match amounts.into_iter().flatten().find(|at| at.value.in_bytes) {
         Some(at) => {
-            let text = "a number of packets has no unit; `bytes` has laws in bytes";
+            let text = "a number of packets has no unit; give the distribution under `bytes`";
             Err(at.fault(Problem::Conflict(text.into())))
         }
         None => Ok(()),
     }
 }
 
-/// The law of a table at `place`, in units of so many bytes.
+/// The distribution of a table at `place`, in units of this many bytes.
 fn law(table: &SizeTable, place: &Spanned<()>, unit_bytes: u64) -> Result<SizeDistribution, Fault> {
     let (form, most) = both(form(table, place), most(table, place, unit_bytes))?;
     let least = match form {
@@ -93,20 +93,20 @@ fn law(table: &SizeTable, place: &Spanned<()>, unit_bytes: u64) -> Result<SizeDi
         _ => 0.0,
     };
     if (most as f64) < least {
-        let at = table.most.as_ref().expect("it was read");
-        let expected = format!("the least size ({least}) or more");
+        let at = table.max.as_ref().expect("it was read");
+        let expected = format!("the minimum ({least}) or more");
         return Err(at.fault(Problem::OutOfRange { found: most.to_string(), expected }));
     }
     Ok(SizeDistribution { form, most, unit_bytes })
 }
 
-/// No law gives more bytes: 2^50.
+/// No distribution gives more bytes: 2^50.
 const MAX_BYTES: f64 = (1u64 << 50) as f64;
 
 fn most(table: &SizeTable, place: &Spanned<()>, unit_bytes: u64) -> Result<u64, Fault> {
-    let Some(at) = &table.most else {
-        let meaning = "the largest size: what would be larger has this size".to_string();
-        return Err(place.fault(Problem::MissingKey { key: "most".into(), meaning }));
+    let Some(at) = &table.max else {
+        let meaning = "maximum: larger samples become this size".to_string();
+        return Err(place.fault(Problem::MissingKey { key: "max".into(), meaning }));
     };
     let whole = at.value.value.fract() == 0.0;
     if whole && (1.0..=MAX_BYTES / unit_bytes as f64).contains(&at.value.value) {
@@ -118,7 +118,7 @@ fn most(table: &SizeTable, place: &Spanned<()>, unit_bytes: u64) -> Result<u64, 
 
 fn form(table: &SizeTable, place: &Spanned<()>) -> Result<SizeForm, Fault> {
     match (&table.pareto, &table.lomax, &table.exponential) {
-        (Some(shape), None, None) => match (&table.mean, &table.least) {
+        (Some(shape), None, None) => match (&table.mean, &table.min) {
             (Some(mean), None) => {
                 let (shape, mean) = both(above(shape, 1.0), positive(mean))?;
                 Ok(SizeForm::Pareto { shape, least: mean * (shape - 1.0) / shape })
@@ -127,20 +127,22 @@ fn form(table: &SizeTable, place: &Spanned<()>) -> Result<SizeForm, Fault> {
                 let (shape, least) = both(above(shape, 0.0), positive(least))?;
                 Ok(SizeForm::Pareto { shape, least })
             }
-            (None, None) => Err(no_mean(place, "mean of the law; or `least`")),
+            (None, None) => Err(no_mean(place, "mean of the distribution; or `min`")),
             (Some(_), Some(at)) => {
-                let text = "only one of `mean` and `least` may be given";
+                let text = "only one of `mean` and `min` may be given";
                 Err(at.fault(Problem::Conflict(text.into())))
             }
         },
         (None, Some(shape), None) => {
-            only_pareto(&table.least)?;
-            let Some(mean) = &table.mean else { return Err(no_mean(place, "mean of the law")) };
+            only_pareto(&table.min)?;
+            let Some(mean) = &table.mean else {
+                return Err(no_mean(place, "mean of the distribution"));
+            };
             let (shape, mean) = both(above(shape, 1.0), positive(mean))?;
             Ok(SizeForm::Lomax { shape, mean })
         }
         (None, None, Some(mean)) => {
-            only_pareto(&table.least)?;
+            only_pareto(&table.min)?;
             if let Some(at) = &table.mean {
                 let text = "`exponential` is the mean already";
                 return Err(at.fault(Problem::Conflict(text.into())));
@@ -161,14 +163,14 @@ fn no_mean(place: &Spanned<()>, meaning: &str) -> Fault {
 fn only_pareto(least: &Option<Spanned<Amount>>) -> Result<(), Fault> {
     match least {
         Some(at) => {
-            let text = "`least` goes with `pareto`: sizes of the other laws begin at 0";
+            let text = "`min` goes with `pareto`: the other distributions start at 0";
             Err(at.fault(Problem::Conflict(text.into())))
         }
         None => Ok(()),
     }
 }
 
-/// A shape that gives the law what is asked of it: a mean needs one above 1.
+/// A shape that the distribution allows: a mean needs one above 1.
 fn above(shape: &Spanned<Number>, bound: f64) -> Result<f64, Fault> {
     if shape.value.0 > bound {
         return Ok(shape.value.0);
@@ -216,10 +218,10 @@ pub(crate) fn describe(
         }
         Some(law) => {
             let shape = |shape| Some(Spanned::new(Number(shape)));
-            let mut table = SizeTable { most: Some(amount(law.most as f64)), ..Default::default() };
+            let mut table = SizeTable { max: Some(amount(law.most as f64)), ..Default::default() };
             match law.form {
                 SizeForm::Pareto { shape: of, least } => {
-                    (table.pareto, table.least) = (shape(of), Some(amount(least)));
+                    (table.pareto, table.min) = (shape(of), Some(amount(least)));
                 }
                 SizeForm::Lomax { shape: of, mean } => {
                     (table.lomax, table.mean) = (shape(of), Some(amount(mean)));
@@ -227,8 +229,8 @@ pub(crate) fn describe(
                 SizeForm::Exponential(mean) => table.exponential = Some(amount(mean)),
             }
             match law.unit_bytes {
-                1 => group.bytes = Some(Spanned::new(SizeOf::TimeDistribution(Box::new(table)))),
-                _ => group.packets = Some(Spanned::new(SizeOf::TimeDistribution(Box::new(table)))),
+                1 => group.bytes = Some(Spanned::new(SizeOf::Distribution(Box::new(table)))),
+                _ => group.packets = Some(Spanned::new(SizeOf::Distribution(Box::new(table)))),
             }
         }
     }

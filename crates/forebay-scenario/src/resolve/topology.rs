@@ -44,7 +44,7 @@ pub(crate) struct Topology {
     /// For each link, where the values of its two directions stand.
     pub origins: Vec<[Rc<Origin>; 2]>,
     hosts: usize,
-    /// How hosts put pieces together that say nothing of it.
+    /// Reassembly of hosts that do not set it.
     pub reassembly: ReassemblyLimits,
     traces: TraceFiles,
     /// What names stand for.

@@ -41,7 +41,7 @@ fn they_hold_twice_what_the_path_does() {
         1,
     );
     assert!(text.contains(r#"b = "y", rate = "400Mbit/s""#));
-    // a-y has 400 Mbit/s now, and y-b behind it 800: the queue there never fills.
+    // a-y has 400 Mbit/s now, and y-b after it 800: the queue there never fills.
     assert_eq!(buffers(&text, &[]), [2 * (50_000_000 * 80 / 1000 + 1_000_000); 2]);
     assert_eq!(buffers(&text, &["links.a-y.rate=800Mbit/s"]), [by_y; 2]);
     // In packets of 1500 bytes; more than a second of a queue does not count: 50 MB.

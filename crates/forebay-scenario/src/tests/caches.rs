@@ -64,7 +64,7 @@ fn the_terms_follow_flows_and_events() {
     // The least rate out counts: 195 Mbit/s for 2 + 14 + 4.8 ms.
     let slower = "events=[{at=\"1s\", link=\"left-right\", rate=\"5Mbit/s\"}]";
     assert_eq!(margin(&[slower]), 507_000 + 3_000);
-    // A slower link behind this one may hold it: 199 Mbit/s for 2 + 14 + 24 ms.
+    // A slower link after this one may hold it: 199 Mbit/s for 2 + 14 + 24 ms.
     assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 995_000 + 3_000);
     // Who holds is one hop further up, behind a queue of 50 ms.
     let behind = [
@@ -82,7 +82,7 @@ fn the_terms_follow_flows_and_events() {
     assert_eq!(total - high, 90_000_000 / 8 * 724 / 10_000 + 3_000);
 }
 
-/// A long path: the longest round trip counts beside that to those who hold.
+/// A long path: the longest round trip counts besides that to those who hold.
 #[test]
 fn what_comes_before_a_flow_that_was_silent_hears_of_it_counts() {
     let long = [
@@ -199,14 +199,14 @@ fn a_stated_size_below_the_rule_is_told_with_its_terms() {
         notes("{high=\"1500B\", total=\"2999B\"}"),
         [below("`left` at `left-right`"), below("`right` at `d-right`")]
     );
-    // Of many the worst are told.
+    // Of many the worst are reported.
     let text = TWO.replace("count = 2", "count = 6").replace("dst = \"d\"", "dst = \"t{}\"");
     let hosts = text.replace("{ name = \"d\"", "{ name = \"t{}\", count = 6");
     let scenario = parse_with(&hosts, &["inrpp.detours=false", "inrpp.cache=1500"]).unwrap();
     let notes = scenario.notes();
     assert_eq!(notes.len(), 4, "{notes:?}");
     assert_eq!(notes[3], "inrpp: the same is true of 4 more caches, which lack less");
-    // Nobody runs INRPP: nothing to say.
+    // No flow runs INRPP: nothing to say.
     assert_eq!(with(&["protocols=[\"cubic\"]", "inrpp.cache=1500"]).notes(), [""; 0]);
 }
 

@@ -9,7 +9,7 @@ use tempfile::TempDir;
 
 const FILE: &str = "0\n5\n5\n20\n";
 
-/// The small scenario with `rate` of its link replaced by `keys`, beside the file `x.trace`.
+/// The small scenario with `rate` of its link replaced by `keys`, next to the file `x.trace`.
 fn folder(keys: &str, trace: &[u8]) -> TempDir {
     let folder = tempfile::tempdir().expect("a temporary folder");
     let text = SMALL.replacen("rate = \"10Mbit/s\"", keys, 1);

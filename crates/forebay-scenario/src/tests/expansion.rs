@@ -293,7 +293,7 @@ fn row(list: &str) -> String {
     format!("[[links]]\n{}", inner.split(", ").map(str::trim).collect::<Vec<_>>().join("\n"))
 }
 
-/// Nothing happens at the end of a run or behind it.
+/// Nothing happens at the end of a run or after it.
 #[test]
 fn flows_and_events_behind_the_end_are_noted() {
     let late = "[[flows]]\nsrc = \"s1\"\ndst = \"d\"\nbytes = 1000\nstart = \"300ms\"\n";

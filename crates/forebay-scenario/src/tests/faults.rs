@@ -33,7 +33,12 @@ fn middleboxes_are_read_and_written() {
     let spec = scenario.build("cubic", 1).expect("builds");
     assert_eq!(spec.links[0].middlebox, Some(there));
     assert_eq!(spec.links[2].middlebox, None);
+    assert!(scenario.to_toml().contains("\"reassemble\""));
     assert_eq!(parse(&scenario.to_toml()), scenario);
+    for [former, name] in [["whole", "reassemble"], ["pieces", "virtual-reassembly"]] {
+        let of = |name| parse(&small(&format!("middlebox = {{ fragments = \"{name}\" }}"), ""));
+        assert_eq!(of(former), of(name));
+    }
     // What one direction says holds for the other, but for an empty table.
     for (reverse, same) in [("", true), ("\nreverse = { middlebox = {} }", false)] {
         let keys = format!("middlebox = {{ fragments = \"drop\" }}{reverse}");

@@ -1,4 +1,4 @@
-//! Files: those that cannot be read, and CSV files beside a scenario.
+//! Files: those that cannot be read, and CSV files next to a scenario.
 
 use super::*;
 use std::fs;

@@ -3,7 +3,7 @@
 use super::*;
 use crate::explain::{ANY_NAME, Key, Keys, keys};
 
-/// A path with the number of an element behind each list of tables at the top.
+/// A path with the number of an element after each list of tables at the top.
 fn with_numbers(path: &str) -> String {
     const LISTS: [&str; 7] = ["routers", "hosts", "links", "flows", "events", "attacks", "expect"];
     let (top, rest) = path.split_once('.').unwrap_or((path, ""));
@@ -91,7 +91,7 @@ fn fault_of_example(key: &Key, keys: &Keys) -> Option<String> {
     mine.map(|mistake| format!("{text}\n{}", mistake.problem))
 }
 
-/// An example alone is no whole scenario: what is missing beside it is not its fault.
+/// An example alone is no whole scenario: what is missing next to it is not its fault.
 #[test]
 fn every_example_has_a_value_of_the_type_and_in_the_range() {
     let keys = keys(&Registry::default());

@@ -81,7 +81,7 @@ fn a_preset_stands_for_what_is_not_given() {
     assert_eq!(kickass(&set(&["kickass.preset=recommended"])), recommended);
     let mixed = kickass(&set(&["kickass.preset=recommended", "kickass.tagged=false"]));
     assert_eq!(mixed, KickAssPortParams { tagged: false, ..recommended });
-    // Beside the name of a port it stands for the table, too.
+    // Next to the name of a port it stands for the table, too.
     let ports = ports(&set(&[
         "kickass.rounding=dither",
         "link_defaults.port=kickass",
@@ -179,7 +179,7 @@ fn links_for_which_there_are_no_codes() {
     }
 }
 
-/// The first line of what is told of keys that are refused.
+/// The first line of what is reported of keys that are refused.
 fn told(keys: &[&str]) -> String {
     let told = parse_with(SMALL, keys).expect_err("refused").to_string();
     told.lines().next().unwrap_or_default().to_string()
@@ -254,7 +254,7 @@ fn wrong_parameters_of_end_points() {
             "take=first",
             (
                 "23",
-                "expected one of \"last\", \"mean\", \"least\", found a string (\"first\")".into(),
+                "expected one of \"last\", \"mean\", \"min\", found a string (\"first\")".into(),
             ),
         ),
         (

@@ -3,7 +3,7 @@
 use super::*;
 use forebay_net::{After, AppSchedule, TimeDistribution, Writing};
 
-/// The one flow of the small scenario with other keys behind `dst`.
+/// The one flow of the small scenario with other keys after `dst`.
 fn text(keys: &str) -> String {
     SMALL.replace("bytes = 10000", keys)
 }
@@ -63,7 +63,7 @@ fn followers_by_name_number_and_round() {
     assert_eq!(lives(&format!("{by_name}{think}"))[1].after, after(0, uniform));
     let by_number = by_name.replace("\"a\"\n", "1\n").replace("name = 1\n", "");
     assert_eq!(lives(&by_number)[1].after, after(0, TimeDistribution::Constant(Span::ZERO)));
-    // Two users of three rounds each, then one flow behind each of them, then two behind a single
+    // Two users of three rounds each, then one flow after each of them, then two after a single
     // one.
     let users = "name = \"u\"\ncount = 2\nrounds = 3\nthink = \"100ms\"\npackets = 1\n";
     let last = format!("{OTHER}name = \"l\"\ncount = 2\nafter = \"u\"\npackets = 1\n");
@@ -188,7 +188,7 @@ fn samples_of_a_flow_that_stops_have_a_distance() {
     assert!(error.contains("the run lasts 2.000 s or more"), "{error}");
 }
 
-/// All mistakes are told at once, and none that follows from another.
+/// All mistakes are reported at once, and none that follows from another.
 #[test]
 fn mistakes_are_collected() {
     let first = "name = \"a\"\npackets = 1\nstart = \"3s\"\nstop = \"2s\"\nrounds = 0\n\

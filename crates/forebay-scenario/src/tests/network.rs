@@ -38,7 +38,7 @@ fn a_port_is_what_the_link_says_whatever_protocols_run() {
     let all = |alpha: f64| routers.map(|router| router.then_some(alpha)).to_vec();
     assert_eq!(gains(&set(&["link_defaults.port=rcp"]), "cubic"), all(0.1));
     assert_eq!(gains(&set(&["link_defaults.port=none"]), "rcp"), [None; 8]);
-    // Parameters beside the name stand over those of [rcp], which stand over the defaults.
+    // Parameters next to the name stand over those of [rcp], which stand over the defaults.
     let mixed = set(&[
         "link_defaults.port=rcp",
         "rcp.alpha=0.3",

@@ -297,7 +297,7 @@ fn what_is_allowed_and_seldom_meant_is_told() {
     };
     let all = "inrpp.routers=[\"u\", \"v\", \"x\"]";
     assert_eq!(notes(&[all]), [""; 0]);
-    // Nobody runs INRPP: nothing to say.
+    // No flow runs INRPP: nothing to say.
     assert_eq!(notes(&["inrpp.decision_interval=49ms"]), [""; 0]);
     assert_eq!(
         notes(&[all, "inrpp.decision_interval=49ms"]),

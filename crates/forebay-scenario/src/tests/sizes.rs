@@ -32,7 +32,7 @@ fn wrong(keys: &str) -> String {
 /// 2000 is 123.
 #[test]
 fn pareto_sizes_have_their_distribution() {
-    let law = "packets = { pareto = 1.8, mean = 100, most = 2000 }";
+    let law = "packets = { pareto = 1.8, mean = 100, max = 2000 }";
     let sizes = packets(law);
     let (least, most) = sizes.iter().fold((f64::MAX, 0.0f64), |(a, b), &x| (x.min(a), x.max(b)));
     assert_eq!((least, most), (44.0, 2000.0));
@@ -40,22 +40,24 @@ fn pareto_sizes_have_their_distribution() {
     // What is above 100.5 rounds to more than 100.
     let expected = (400.0f64 / 9.0 / 100.5).powf(1.8);
     assert!((above(&sizes, 100.0) - expected).abs() < 0.004, "{expected}");
-    // The least size gives the same law.
-    let least = packets("packets = { pareto = 1.8, least = 44.44444444444444, most = 2000 }");
-    assert_eq!(least, sizes);
+    // The minimum gives the same distribution, and so do the former names of the bounds.
+    for (min, max) in [("min", "max"), ("least", "most")] {
+        let law = format!("packets = {{ pareto = 1.8, {min} = 44.44444444444444, {max} = 2000 }}");
+        assert_eq!(packets(&law), sizes);
+    }
 }
 
 /// P(X > x) = (1 + x / 80)^-1.8.
 #[test]
 fn lomax_and_exponential_sizes() {
-    let sizes = packets("packets = { lomax = 1.8, mean = 100, most = 2000 }");
+    let sizes = packets("packets = { lomax = 1.8, mean = 100, max = 2000 }");
     for bound in [1.0, 10.0, 100.0, 1000.0f64] {
         let expected = (1.0 + (bound + 0.5) / 80.0).powf(-1.8);
         let found = above(&sizes, bound);
         assert!((found - expected).abs() < 0.004, "{bound}: {found} {expected}");
     }
     assert!(sizes.iter().all(|&x| x >= 1.0));
-    let bytes = "bytes = { exponential = \"1MB\", most = \"5MB\" }";
+    let bytes = "bytes = { exponential = \"1MB\", max = \"5MB\" }";
     let flows = drawn(&format!("count = 100_000\n{bytes}"), "cubic", 1);
     let sizes: Vec<f64> = flows.iter().map(|flow| flow.bytes.unwrap() as f64).collect();
     // 1 MB (1 - e^-5).
@@ -67,9 +69,9 @@ fn lomax_and_exponential_sizes() {
 #[test]
 fn laws_are_written_as_they_are_read() {
     for keys in [
-        "packets = { pareto = 1.8, mean = 100, most = 2000 }\nsize_classes = [10, 100]",
-        "packets = { lomax = 1.7, mean = 99.9, most = 2000 }\nclass = \"x\"\nsize_classes = [7]",
-        "bytes = { exponential = \"1MB\", most = \"20MB\" }\n\
+        "packets = { pareto = 1.8, mean = 100, max = 2000 }\nsize_classes = [10, 100]",
+        "packets = { lomax = 1.7, mean = 99.9, max = 2000 }\nclass = \"x\"\nsize_classes = [7]",
+        "bytes = { exponential = \"1MB\", max = \"20MB\" }\n\
          start = { uniform = [\"1s\", \"2s\"] }",
         "packets = 1\nrounds = \"until-end\"\nthink = { exponential = \"1s\" }",
     ] {
@@ -81,7 +83,7 @@ fn laws_are_written_as_they_are_read() {
 /// What a flow draws depends on seed and flow alone.
 #[test]
 fn draws_are_paired_by_flow() {
-    let keys = "packets = { pareto = 1.8, mean = 100, most = 2000 }\n\
+    let keys = "packets = { pareto = 1.8, mean = 100, max = 2000 }\n\
                 start = { exponential = \"500ms\" }\ncount = 20";
     let of = |flows: Vec<FlowSpec>| -> Vec<_> {
         flows.iter().map(|flow| (flow.bytes, flow.start)).collect()
@@ -120,7 +122,7 @@ fn rounds_until_the_end_are_enough() {
 fn classes_by_size_hold_their_sizes() {
     let classes = |class: &str| -> Vec<String> {
         let keys = format!(
-            "packets = {{ lomax = 1.8, mean = 100, most = 2000 }}\ncount = 200\n{class}\
+            "packets = {{ lomax = 1.8, mean = 100, max = 2000 }}\ncount = 200\n{class}\
              size_classes = [10, 100]"
         );
         let spec = parse(&text(&keys)).build("cubic", 1).unwrap();
@@ -163,58 +165,58 @@ fn what_is_wrong_is_told_with_its_place() {
     let law = |rest: &str| format!("packets = {{ {rest} }}");
     let cases = [
         (
-            law("mean = 100, most = 2000"),
+            law("mean = 100, max = 2000"),
             "small.toml:32:11: flows[0].packets: one of `pareto`, `lomax` and `exponential`",
         ),
         (
-            law("pareto = 1.8, lomax = 1.8, mean = 1, most = 2"),
+            law("pareto = 1.8, lomax = 1.8, mean = 1, max = 2"),
             "small.toml:32:11: flows[0].packets: one of `pareto`, `lomax` and `exponential`",
         ),
         (
-            law("pareto = 1.8, most = 2000"),
-            "small.toml:32:11: flows[0].packets: the key `mean` is missing: mean of the law; or \
-             `least`",
+            law("pareto = 1.8, max = 2000"),
+            "small.toml:32:11: flows[0].packets: the key `mean` is missing: mean of the \
+             distribution; or `min`",
         ),
         (
             law("pareto = 1.8, mean = 100"),
-            "small.toml:32:11: flows[0].packets: the key `most` is missing: the largest size: what \
-             would be larger has this size",
+            "small.toml:32:11: flows[0].packets: the key `max` is missing: maximum: larger \
+             samples become this size",
         ),
         (
-            law("pareto = 1.0, mean = 100, most = 2000"),
+            law("pareto = 1.0, mean = 100, max = 2000"),
             "small.toml:32:22: flows[0].packets.pareto: `1` is out of range: expected more than 1: \
              with a smaller shape there is no mean",
         ),
         (
-            law("pareto = 0, least = 1, most = 9"),
+            law("pareto = 0, min = 1, max = 9"),
             "small.toml:32:22: flows[0].packets.pareto: `0` is out of range: expected more than 0",
         ),
         (
-            law("pareto = 1.8, mean = 100, least = 44, most = 2000"),
-            "small.toml:32:47: flows[0].packets.least: only one of `mean` and `least` may be given",
+            law("pareto = 1.8, mean = 100, min = 44, max = 2000"),
+            "small.toml:32:47: flows[0].packets.min: only one of `mean` and `min` may be given",
         ),
         (
-            law("lomax = 1.8, mean = 100, least = 1, most = 2000"),
-            "small.toml:32:46: flows[0].packets.least: `least` goes with `pareto`: sizes of the \
-             other laws begin at 0",
+            law("lomax = 1.8, mean = 100, min = 1, max = 2000"),
+            "small.toml:32:46: flows[0].packets.min: `min` goes with `pareto`: the other \
+             distributions start at 0",
         ),
         (
-            law("pareto = 1.8, least = 44.4, most = 40"),
-            "small.toml:32:48: flows[0].packets.most: `40` is out of range: expected the least \
-             size (44.4) or more",
+            law("pareto = 1.8, min = 44.4, max = 40"),
+            "small.toml:32:48: flows[0].packets.max: `40` is out of range: expected the minimum \
+             (44.4) or more",
         ),
         (
-            law("exponential = \"1MB\", most = 9"),
+            law("exponential = \"1MB\", max = 9"),
             "small.toml:32:27: flows[0].packets.exponential: a number of packets has no unit; \
-             `bytes` has laws in bytes",
+             give the distribution under `bytes`",
         ),
         (
-            law("exponential = 5, most = 0.5"),
-            "small.toml:32:37: flows[0].packets.most: `0.5` is out of range: expected a whole \
+            law("exponential = 5, max = 0.5"),
+            "small.toml:32:37: flows[0].packets.max: `0.5` is out of range: expected a whole \
              number from 1 to 2^50 bytes",
         ),
         (
-            law("exponential = -5, most = 9"),
+            law("exponential = -5, max = 9"),
             "small.toml:32:27: flows[0].packets.exponential: `-5` is out of range: expected more \
              than 0",
         ),

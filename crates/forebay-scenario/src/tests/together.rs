@@ -1,10 +1,10 @@
-//! Mistakes that stand beside others, each of which is told; and none that only follows from
+//! Mistakes next to others, each of which is reported; and none that only follows from
 //! another.
 
 use super::files::{folder, load};
 use super::*;
 
-/// The keys of all mistakes, in the order in which they are told.
+/// The keys of all mistakes, in the order in which they are reported.
 fn keys(text: &str) -> Vec<String> {
     let error = parse_with(text, &[]).expect_err("it has mistakes");
     assert_eq!(error.more, 0);

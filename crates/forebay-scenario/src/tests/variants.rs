@@ -107,7 +107,7 @@ fn a_variant_needs_an_algorithm_and_a_name_of_its_own() {
         let error = first_mistake(&with(more));
         assert!(error.contains(expected), "{more}\n{error}");
     }
-    // A flow that names a variant with mistakes is told of the variant alone.
+    // A flow that names a variant with mistakes gets an error about the variant alone.
     let error = parsed(&TWO.replace("of = \"cubic\"", "of = \"cubik\"")).unwrap_err();
     assert_eq!(error.mistakes.len(), 1, "{error}");
 }

@@ -246,7 +246,7 @@ mod tests {
             assert_eq!(heaps[0].next_time(), Some(now));
             assert_eq!(heaps[0].pop_until(Time::MAX), Some((now, entity)));
             left += 1;
-            // Each of the first time pushes one that falls into the days to come, or beside the
+            // Each of the first time pushes one that falls into the days to come, or outside the
             // last.
             if entity < 8 {
                 let at = Time::from_nanos(now.as_nanos().saturating_add(700));

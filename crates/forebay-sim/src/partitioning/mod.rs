@@ -44,7 +44,7 @@ impl fmt::Display for FewerThreads {
             ),
             FewerThreads::Indivisible(pieces) => write!(
                 f,
-                "the network can be cut into {pieces} pieces at most: links that have no delay, \
+                "the network can be divided into at most {pieces} partitions: links that have no delay, \
                  fail, or change their delay are not cut"
             ),
             FewerThreads::Forged => f.write_str(

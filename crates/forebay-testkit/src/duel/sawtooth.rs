@@ -95,7 +95,7 @@ pub enum Overflow {
     HitsBoth,
     /// One of them: drop-tail drops the packet that came on top, and that is a packet of growth. So
     /// the chance of each is its share in the growth. For lines alone the windows `w` then balance
-    /// at `(1 - beta) w` equal: CUBIC has 5/8 beside NewReno.
+    /// at `(1 - beta) w` equal: CUBIC has 5/8 against NewReno.
     HitsTheGrower,
 }
 
@@ -195,8 +195,9 @@ impl Pipe {
         }
     }
 
-    /// Share of a flow under `law` beside one under `other`, over many cycles. Whoever has lost
-    /// stands still for parts 3 and 4, while the other climbs on; the loss is seen at once.
+    /// Share of a flow under `law` competing with one under `other`, over many cycles. The flow
+    /// that has lost stands still for parts 3 and 4, while the other climbs on; the loss is seen at
+    /// once.
     pub fn share(&self, law: SawtoothModel, other: SawtoothModel, overflow: Overflow) -> f64 {
         const CYCLES: u32 = 1200;
         const SETTLED: u32 = 100;

@@ -131,7 +131,7 @@ impl Side {
         streams.incoming(&packet, payload, &self.fabric);
         self.fabric.arena.free(packet);
     }
-    /// Write a packet to the other side, behind the number of its link.
+    /// Write a packet to the other side, after the number of its link.
     fn cross(&mut self, link: LinkId, packet: Packet) -> Result<()> {
         let (plan, arena, buffer) = (&self.fabric.plan, &self.fabric.arena, &mut self.buffer);
         buffer.clear();

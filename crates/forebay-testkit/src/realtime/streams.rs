@@ -1,4 +1,4 @@
-//! Real bytes beside the lengths of a run: what clients send, and what has come to servers.
+//! Real bytes next to the lengths of a run: what clients send, and what has come to servers.
 
 use forebay_base::{Endpoint, FlowId, Packet};
 use forebay_net::{Driver, Fabric, Workload};

@@ -51,7 +51,7 @@ impl Run {
         self.share(self.sim.flow(FlowId(0)).received_bytes as f64 / PAYLOAD_SHARE, end)
     }
 
-    /// The same of payload that has left the bottleneck, behind holes too, each byte once.
+    /// The same of payload that has left the bottleneck, beyond holes too, each byte once.
     fn arrived(&self, end: Time) -> f64 {
         let server = self.sim.connection(FlowId(0), Role::Server).expect("it was opened");
         let link = self.sim.link(self.bottleneck);
@@ -69,7 +69,7 @@ impl Run {
 /// lost in slow start with thousands of segments at once where the buffer is large; their repair
 /// takes a round trip of the full queue, which is longer than the RTO of RFC 6298 would be if the
 /// timer were not restarted with the repair of the first hole. An RTT of 1 s is longer than the
-/// 1 s that RFC 6298 (2.1) gives a SYN: that one, and no other packet, is sent again needlessly.
+/// 1 s that RFC 6298 (2.1) gives a SYN: that one, and no other packet, is retransmitted needlessly.
 #[test]
 fn cubic_fills_the_path_from_20_ms_to_1_s_without_a_timeout() {
     for rtt_ms in [20, 50, 100, 200, 300, 600, 1000] {

@@ -249,7 +249,8 @@ fn without_routers_of_rcp_a_flow_is_one_of_tcp() {
     }
 }
 
-/// It loses, and recovers, as the NewReno flow beside it: equal in the mean over many losses.
+/// It loses, and recovers, as the NewReno flow competing with it: equal on average over many
+/// losses.
 #[test]
 fn without_routers_of_rcp_a_flow_shares_with_newreno() {
     let mut world = World::new();
@@ -337,7 +338,7 @@ fn loss_costs_the_packets_that_are_lost_and_no_rate() {
     assert_eq!(sim.run_until(SECOND(300)).unwrap(), Status::FlowsEnded);
     let flow = sim.flow(FlowId(0));
     let fct = flow.completed_at.unwrap().since(flow.opened_at.unwrap()).as_secs_f64();
-    // 10 000 packets of 600 us, each sent 1 / 0.98 times in the mean, and 1.5 round trips of 40 ms;
+    // 10 000 packets of 600 us, each sent 1 / 0.98 times on average, and 1.5 round trips of 40 ms;
     // the last ones may wait for a probe or a timeout.
     let expected = 10_000.0 / 0.98 * 600e-6 + 0.06;
     assert!((expected * 0.99..expected * 1.01 + 0.5).contains(&fct), "{fct}, not {expected}");
@@ -368,7 +369,7 @@ fn packets_bytes_and_heaps_agree() {
     assert_eq!(hashes, [hashes[0]; 4]);
 }
 
-/// When nobody sends, no port asks for a timer, and what it grants rises all the same.
+/// When no flow sends, no port asks for a timer, and what it grants rises all the same.
 #[test]
 fn an_idle_network_is_quiet() {
     let params = RcpPortParams { gamma: 0.9, ..RcpPortParams::published() };
@@ -390,8 +391,8 @@ fn an_idle_network_is_quiet() {
     close_to(second.as_secs_f64(), 0.06 + 998.0 * WIRE_BYTES * 8.0 / 9e6, 0.003);
 }
 
-/// The client asks on its SYN, and the SYN-ACK tells: the sender has its rate when the handshake is
-/// over.
+/// The client asks on its SYN, and the SYN-ACK answers: the sender has its rate when the handshake
+/// is over.
 #[test]
 fn the_rate_comes_with_the_handshake() {
     let params = RcpPortParams { initial_share: 0.3, ..RcpPortParams::published() };

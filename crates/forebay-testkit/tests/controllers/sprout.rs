@@ -108,7 +108,7 @@ fn one_packet_in_twenty_may_be_lost_both_ways() {
 }
 
 /// Ten seconds at 10 Mbit/s, a minute in which all is lost, four seconds to find the rate again and
-/// to send again what was lost: then the link is full. Without `sendonly` it may stay at a packet
+/// to retransmit what was lost: then the link is full. Without `sendonly` it may stay at a packet
 /// or two per round trip (docs/reference/controllers.md).
 #[test]
 fn a_minute_of_outage_is_over_when_it_is_over() {
@@ -127,7 +127,7 @@ fn it_goes_at_100_kbit_s_with_one_packet_in_the_queue() {
     assert!(found.queue_ms[1] < 240.0);
 }
 
-/// A download over the trace, each way of `delay`, for so many seconds.
+/// A download over the trace, each way of `delay`, for this many seconds.
 fn over_trace(file: &Path, delay: &str, until_s: u32) -> Found {
     let phone = format!(
         r#"hosts.1={{ name = "phone", attach = "bs", delay = "{delay}", queue = "1000MB",
@@ -140,8 +140,8 @@ fn over_trace(file: &Path, delay: &str, until_s: u32) -> Found {
 }
 
 /// Files of C2TCP (github.com/Soheil-ab/C2TCP-IFIP) for Sprout on AT&T's trace, 20 ms each way:
-/// 3.22 Mbit/s of 5.19, 37 ms in the mean and 64 ms for 95 %. There the forecasts took the trace of
-/// the way up, whose opportunities are 22 ms apart in the mean. That trace is not at hand: 26 ms
+/// 3.22 Mbit/s of 5.19, 37 ms on average and 64 ms for 95 %. There the forecasts took the trace of
+/// the way up, whose opportunities are 22 ms apart on average. That trace is not at hand: 26 ms
 /// each way stand for it.
 #[test]
 fn a_measured_channel_brings_what_was_published() {

@@ -161,7 +161,7 @@ fn a_new_capacity_is_found_soon() {
 }
 
 /// Beside a flow of CUBIC each has a third of its share or more, whatever the buffer; and no more
-/// than 3 % is sent again. By the rules of the paper it is three quarters with 1 BDP, as nothing
+/// than 3 % is retransmitted. By the rules of the paper it is three quarters with 1 BDP, as nothing
 /// ends the growth of W there.
 #[test]
 fn verus_and_cubic_leave_each_other_a_third_of_a_share() {

@@ -1,4 +1,4 @@
-//! A run whose packets do not add up ends in an error, whoever drives it.
+//! A run whose packets do not add up ends in an error, whatever drives it.
 
 use forebay_base::{DropReason, Packet, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};

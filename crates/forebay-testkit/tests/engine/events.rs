@@ -1,4 +1,5 @@
-//! Events of the network, under every engine: one step at a time, with early transit, in two threads.
+//! Events of the network, under every engine: one step at a time, with early transit, in two
+//! threads.
 
 use forebay_base::{FlowId, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};

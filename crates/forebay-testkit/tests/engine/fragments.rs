@@ -58,9 +58,9 @@ fn ids_of(world: &World, seed: u64) -> (Simulation, Ids) {
 
 /// RFC 6864 section 4.3: a source does not use an identification twice for one destination and
 /// protocol while a datagram with it may live. Fewer than 65 536 packets are sent here, so no two
-/// datagrams show the same, and none is made of pieces of two: what reassembly drops, or still
-/// holds, are the pieces whose other half the queue dropped, one for each drop at most. Those that
-/// came more than 200 ms before the last piece are dropped.
+/// datagrams show the same, and none is made of fragments of two: what reassembly drops, or still
+/// holds, are the fragments whose other half the queue dropped, one for each drop at most. Those
+/// that came more than 200 ms before the last fragment are dropped.
 #[test]
 fn connections_between_two_hosts_share_one_row_of_identifications() {
     for (servers, flows) in [(1, 8), (1, 2), (3, 2)] {
@@ -71,7 +71,7 @@ fn connections_between_two_hosts_share_one_row_of_identifications() {
             assert_eq!(different.len(), ids.len(), "{pair:?}, {flows} flows");
         }
         let count = |reason| sim.drops().count(reason);
-        let missing = count(DropReason::TailMissing) + count(DropReason::LeadingMissing);
+        let missing = count(DropReason::FragmentMissing) + count(DropReason::FirstFragmentMissing);
         let full = count(DropReason::Full);
         assert!(full > 50 && missing <= full && missing > full / 4, "{missing} of {full}");
         assert_eq!(sim.drops().total(), full + missing, "{flows} flows");
@@ -93,8 +93,8 @@ fn the_first_identification_is_that_of_the_pair_and_the_seed() {
     assert!(one.iter().all(|(pair, id)| other_seed[pair] != *id), "{one:?} {other_seed:?}");
 }
 
-/// What a receiver half is shown of pieces and datagrams: for each piece its length, payload,
-/// whether others follow, identification and head; for each datagram how many pieces and its
+/// What a receiver half is shown of fragments and datagrams: for each fragment its length, payload,
+/// whether others follow, identification and head; for each datagram how many fragments and its
 /// identification.
 #[derive(Default, Clone)]
 struct Shown {
@@ -114,9 +114,9 @@ impl Feedback for Shown {
     }
 }
 
-/// The receiver half is shown of each leading piece what its bytes hold (RFC 791 section 3.1, RFC
+/// The receiver half sees of each first fragment what its bytes hold (RFC 791 section 3.1, RFC
 /// 9293 section 3.1), as the tap saw it leave: identification, ports and sequence number. Tails
-/// name no connection. Segments of 1500 bytes come in two pieces of which the first carries 776
+/// name no connection. Segments of 1500 bytes come in two fragments of which the first carries 776
 /// bytes, the largest multiple of 8 that 800 less 20 holds; others come whole.
 #[test]
 fn a_receiver_half_is_shown_heads_and_identifications() {
@@ -163,8 +163,8 @@ fn a_receiver_half_is_shown_heads_and_identifications() {
 }
 
 /// 1000 bytes of UDP by their bytes, with a router alert and a record route of which the former
-/// goes with all pieces (RFC 791 section 3.1), over links of 500 and 300 bytes. By hand: 32 and 968
-/// bytes; behind the first link 464 (32 + 464 = 496), 472 (24 + 472 = 496) and 32; behind the
+/// goes with all fragments (RFC 791 section 3.1), over links of 500 and 300 bytes. By hand: 32 and
+/// 968 bytes; after the first link 464 (32 + 464 = 496), 472 (24 + 472 = 496) and 32; after the
 /// second 264 + 200, 272 + 200, and 32. The host has them as one.
 #[test]
 fn a_foreign_datagram_is_cut_on_each_link_that_is_too_narrow() {

@@ -63,7 +63,7 @@ fn received(world: &World, looks: &[Time]) -> (Vec<u64>, Vec<FlowOutcome>, Statu
 #[test]
 fn a_writer_of_a_rate_delivers_that_rate() {
     let life = AppSchedule { write: paced(None), ..AppSchedule::default() };
-    // Chunk k is written at 10 k ms and there 10 ms later, those of the handshake behind it at 30
+    // Chunk k is written at 10 k ms and there 10 ms later, those of the handshake after it at 30
     // ms.
     let looks = [29, 31, 41, 1_001, 9_999, 10_001].map(ms);
     let (bytes, flows, status) = received(&alone(life, None), &looks);
@@ -121,7 +121,7 @@ fn who_writes_without_a_rate_fills_the_link_in_its_periods_and_no_other() {
     let write = Some(Writing { rate: None, chunk_bytes: 1, periods: Some(periods) });
     let mut world = alone(AppSchedule { write, ..AppSchedule::default() }, None);
     // 125 packets a second and no loss: what stands in the queue when the period ends is delivered
-    // behind it.
+    // after it.
     world.spec.links[0].channel = forebay_net::ChannelSpec::Constant(Rate::clamped(1_500_000));
     let looks = [900, 1_900, 1_990, 2_010, 2_900].map(ms);
     let (bytes, _, _) = received(&world, &looks);
@@ -202,7 +202,7 @@ fn a_user_who_has_to_stop_starts_no_more() {
     assert_eq!(status, Status::FlowsEnded, "nobody waits for those that never start");
     let mut sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
     sim.run_until(Time::from_secs(5)).unwrap();
-    // Connected at 300 ms, the third is over at 320 ms for its client and a little behind 330 ms
+    // Connected at 300 ms, the third is over at 320 ms for its client and a little after 330 ms
     // for its server; the grid is 10 ms.
     assert_eq!(sim.now(), ms(340));
 }

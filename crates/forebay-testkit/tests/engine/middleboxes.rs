@@ -68,7 +68,7 @@ fn checked(world: &World) -> Simulation {
     sim
 }
 
-/// Of each packet that comes over `link`: when, its length, the offset if it is a piece, and its
+/// Of each packet that comes over `link`: when, its length, the offset if it is a fragment, and its
 /// TCP options.
 #[derive(Clone, Debug, PartialEq)]
 struct Seen {
@@ -146,7 +146,7 @@ fn a_box_that_drops_fragments_lets_the_handshake_pass_and_no_data() {
     assert!(dropped >= 20 && dropped == all, "{dropped} of {all}");
 }
 
-/// The host sees whole packets only. What reassembly gives up are pieces whose others the queue
+/// The host sees whole packets only. What reassembly gives up are fragments whose others the queue
 /// dropped, of which the box keeps the rest; all others it counts.
 #[test]
 fn a_box_that_puts_datagrams_together_sends_them_on_whole() {
@@ -155,14 +155,14 @@ fn a_box_that_puts_datagrams_together_sends_them_on_whole() {
     assert!(seen.iter().all(|s| s.piece.is_none()));
     let full = seen.iter().filter(|s| s.len == 1500).count() as u64;
     // Each came in two.
-    assert_eq!(sim.link(line.last).middlebox().pieces_joined, full);
+    assert_eq!(sim.link(line.last).middlebox().fragments_merged, full);
     assert!(full >= BYTES / 1448, "{full}");
     assert!(completed(&sim).is_some());
     checked(&line.world);
 }
 
-/// As Linux with connection tracking: both pieces come when the second has, in order, as they were
-/// cut, though the first was there before.
+/// As Linux with connection tracking: both fragments come when the second has, in order, as they
+/// were cut, though the first was there before.
 #[test]
 fn a_box_that_holds_pieces_sends_them_on_as_they_came() {
     let (held, passed) = (fragments(Fragments::Pieces), fragments(Fragments::Pass));
@@ -184,18 +184,18 @@ fn a_box_that_holds_pieces_sends_them_on_as_they_came() {
     assert!(passed[0].at < passed[1].at);
 }
 
-/// A datagram that does not fit the MTU of the link goes on in its pieces.
+/// A datagram that does not fit the MTU of the link goes on in its fragments.
 #[test]
 fn a_box_does_not_join_what_the_link_cannot_carry() {
     let mut line = line(fragments(Fragments::Whole), cut());
     line.world.spec.links[4].mtu_bytes = 1400;
     let (sim, seen) = seen_on(&line.world, line.last);
-    assert_eq!(sim.link(line.last).middlebox().pieces_joined, 0);
+    assert_eq!(sim.link(line.last).middlebox().fragments_merged, 0);
     assert!(seen.iter().any(|s| s.len == 796));
     assert!(completed(&sim).is_some());
 }
 
-/// Three forged pieces 1 s after the flow began; those behind `right` see them.
+/// Three forged fragments 1 s after the flow began; those behind `right` see them.
 fn attacked(knows: Knowledge, lead_bytes: u16) -> Line {
     let mut line = line(MiddleboxSpec::default(), cut());
     line.world.spec.flows[0].bytes = Some(3_000_000);
@@ -207,7 +207,7 @@ fn attacked(knows: Knowledge, lead_bytes: u16) -> Line {
     line
 }
 
-/// The addresses, ports and sequence numbers of what was forged, beside those of the flow: RFC 791
+/// The addresses, ports and sequence numbers of what was forged, next to those of the flow: RFC 791
 /// and RFC 9293 say where they stand.
 #[test]
 fn who_forges_knows_what_it_is_said_to_know() {
@@ -243,7 +243,7 @@ fn who_forges_knows_what_it_is_said_to_know() {
             let in_window = (1..=3_000_000).contains(&behind_isn);
             assert_eq!(in_window, knows == Knowledge::Sequence, "{behind_isn}");
         }
-        // No tail comes: the pieces wait at the host.
+        // No tail comes: the fragments wait at the host.
         assert!(completed(&sim).is_some());
         checked(&line.world);
     }

@@ -53,7 +53,7 @@ fn windows_grow_by_half_with_an_ack_for_every_second() {
     holds(policy, Span::from_millis(100), rounds);
 }
 
-/// The SYN is sent again at 1, 3 and 7 s although it was not lost; its echoed timestamp says so.
+/// The SYN is retransmitted at 1, 3 and 7 s although it was not lost; its echoed timestamp says so.
 #[test]
 fn a_round_trip_of_ten_seconds_costs_rounds_and_no_timeouts() {
     let rounds = [(10, 1), (30, 2), (100, 4), (500, 6), (1000, 7)];

@@ -117,7 +117,7 @@ fn packets_from_outside_come_to_the_part_of_their_node() {
     let (mut world, [a, b]) = row(Span::from_millis(2), [1500, 1500]);
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(50_000), transport);
-    // A segment of a flow that nobody knows, from the first address to the last.
+    // A segment of a flow that no host knows, from the first address to the last.
     let bytes = |number: u32| {
         let end = |addr| Endpoint { addr: Addr(addr), port: 9 };
         let fields = TcpFields { seq: number, ..TcpFields::default() };

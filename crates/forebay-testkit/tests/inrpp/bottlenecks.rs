@@ -106,9 +106,9 @@ fn flows_that_come_one_by_one_to_a_chain_under_back_pressure_cost_no_drop() {
     assert!(last < ideal * 1.005, "{last} s beside {ideal} s");
 }
 
-/// A flow over `links` of 10 Mbit/s beside one flow of each link: who comes last comes to ports
-/// that are all under back-pressure. Its max-min share is half of a link. Mbit/s of payload, the
-/// long flow first.
+/// A flow over `links` of 10 Mbit/s competing with one flow of each link: who comes last comes to
+/// ports that are all under back-pressure. Its max-min share is half of a link. Mbit/s of payload,
+/// the long flow first.
 fn parking_lot(links: usize, cache_bytes: u64, long_starts_at: Time) -> Vec<f64> {
     let mut world = World::new();
     let settings = settings(cache(cache_bytes));

@@ -159,7 +159,7 @@ fn plain_tcp_sees_no_difference_between_inrpp_routers_and_others() {
 
 /// Twenty flows are later than CUBIC's: their loss detection waits for what detours bring late, so
 /// that a loss at the end of a flow is left to the timer. Over 20 seeds of such a scenario: 5.53 s
-/// and 5.15 s in the mean, 5.4 and 0.8 timeouts.
+/// and 5.15 s on average, 5.4 and 0.8 timeouts.
 #[test]
 fn inrpp_hosts_without_inrpp_routers_share_as_tcp_does() {
     let plain = |world: &mut World, i: usize| world.router(&format!("r{i}"));
@@ -172,7 +172,7 @@ fn inrpp_hosts_without_inrpp_routers_share_as_tcp_does() {
     assert!(last < tcp * 1.2, "x20: {last} s, CUBIC {tcp} s");
 }
 
-/// Routers are counted, and the bottleneck is not one of them: what it drops, nobody asked for. In
+/// Routers are counted, and the bottleneck is not one of them: what it drops was not asked for. In
 /// open loop twenty flows took 218 s.
 #[test]
 fn a_plain_bottleneck_among_inrpp_routers_is_left_to_tcp() {
@@ -262,8 +262,8 @@ fn a_thousand_flows_through_one_port_and_its_detour() {
 
 /// 500 flows of 100 kB that start 1 ms apart, 50 MB for a link of 10 Mbit/s and a cache of 1 MB.
 /// S_high, 800 kB at 40 Mbit/s and 1 ms a flow, is passed 18 ms after the first data, which is 20
-/// ms behind its SYN-ACK: 38 flows send all that the window of a SYN-ACK allows, 45 packets each,
-/// before anyone can ask them. The others are told how little room there is.
+/// ms after its SYN-ACK: 38 flows send all that the window of a SYN-ACK allows, 45 packets each,
+/// before anyone can ask them. The others learn how little room there is.
 #[test]
 fn many_flows_at_once_flood_no_cache_but_with_their_first_flight() {
     let mut world = World::new();
@@ -297,7 +297,7 @@ fn what_waits_for_a_failed_link_leaves_on_its_detour() {
     finish(&t.world);
 }
 
-/// Without room for tags on the detour only short packets take it: those behind a long one when
+/// Without room for tags on the detour only short packets take it: those after a long one when
 /// that has left.
 #[test]
 fn links_that_are_short_of_room_for_tags_take_what_fits() {

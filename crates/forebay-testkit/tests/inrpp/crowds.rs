@@ -1,4 +1,4 @@
-//! No flow starves, whoever came first, however many bottlenecks it crosses.
+//! No flow starves, whichever came first, however many bottlenecks it crosses.
 
 use forebay_base::{FlowId, Span, Time};
 use forebay_sim::{Options, Simulation};

@@ -19,7 +19,7 @@ struct Expect {
     worst: f64,
     /// Cache drops at most.
     drops: u64,
-    /// Share of packets that are sent again, at most.
+    /// Share of packets that are retransmitted, at most.
     resent: f64,
 }
 
@@ -209,7 +209,7 @@ fn faults() {
         (link.jitter, link.reorder) = (Span::from_millis(10), true);
     }
     cases.push(case("ACKs reordered", lab, GOOD));
-    // The reference has no caches: what waits behind the link when it has ten times its rate, it
+    // The reference has no caches: what waits after the link when it has ten times its rate, it
     // does not have.
     let faster = Expect { ratio: (0.7, 1.02), ..GOOD };
     for (mbps, name, expect) in [(1, "a fifth", GOOD), (50, "ten times", faster)] {
@@ -230,7 +230,7 @@ fn restarted(router: usize) -> Lab {
 }
 
 /// What router 1 loses, 3 MB of 12, comes again over 10 Mbit/s while it sends 5. What was there
-/// does not count as sent again.
+/// does not count as retransmitted.
 #[test]
 fn a_restart_at_the_bottleneck() {
     let expect = Expect { ratio: (0.9, 1.02), worst: 1.1, resent: 0.005, ..GOOD };
@@ -256,8 +256,8 @@ fn outage(link: usize) -> Case {
     let id = lab.links[link];
     lab.both(4_000, id, NetEvent::Down);
     lab.both(8_000, id, NetEvent::Up);
-    // A packet of each flow is sent again after a second of silence, and after two more at least:
-    // 6 of 8 301. What was on the link when it failed does not count.
+    // A packet of each flow is retransmitted after a second of silence, and after two more at
+    // least: 6 of 8 301. What was on the link when it failed does not count.
     let expect = Expect { ratio: (0.7, 1.02), worst: 1.05, resent: 0.0008, ..GOOD };
     case(format!("link {link} fails for 4 s"), lab, expect)
 }
@@ -307,7 +307,7 @@ fn sizes() {
     {
         cases.push(case(format!("caches of {bytes} B"), tested(bytes), expect));
     }
-    // Five hosts send 25 MB/s for up to 0.6 s: 15 MB beside what asks for them.
+    // Five hosts send 25 MB/s for up to 0.6 s: 15 MB next to what asks for them.
     let limits = CacheLimits { low_bytes: 500_000, high_bytes: 1_000_000, total_bytes: 17_000_000 };
     let mut lab = Lab::with(3, limits);
     lab.join((0, 1), 10);
@@ -358,7 +358,7 @@ fn two_thousand_flows() {
     judge(cases);
 }
 
-/// The router before the bottleneck of 10 Mbit/s, at it, or behind it is the only one that speaks
+/// The router before the bottleneck of 10 Mbit/s, at it, or after it is the only one that speaks
 /// INRPP. At it, its cache holds; elsewhere the flows are CUBIC, and take as long.
 fn alone(router: Option<usize>, kind: usize) -> Result {
     let mut lab = Lab::chain(&[400, 10, 400], ROOMY);
@@ -449,11 +449,11 @@ fn routes_that_change_and_routes_apart() {
         by_way_of(&mut lab, ends, 0, 1, 1);
         by_way_of(&mut lab, ends, 5_000, 2, 2);
     }
-    // What waits for the first way when the routes change leaves on it beside what takes the
+    // What waits for the first way when the routes change leaves on it next to what takes the
     // second.
     let expect = Expect { ratio: (0.5, 1.02), worst: 1.02, drops: 0, resent: 0.05 };
     cases.push(by_hand(all_s, case("routes change after 5 s", lab, expect)));
-    // All fits into the cache: nobody need be asked.
+    // All fits into the cache: no flow need be asked.
     cases.push(by_hand(
         apart_s(1_000_000),
         case("ACKs by another way, 1 MB", apart(1_000_000), GOOD),
@@ -495,7 +495,7 @@ fn acks_by_another_way_with_notices_on_data() {
     judge(cases);
 }
 
-/// What they do not need does no harm: alone, and beside flows that routers hold.
+/// What they do not need does no harm: alone, and competing with flows that routers hold.
 #[test]
 fn notices_on_data_where_acks_come_back_the_same_way() {
     let mut cases = Vec::new();

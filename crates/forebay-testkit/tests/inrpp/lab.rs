@@ -1,4 +1,4 @@
-//! Networks of the hard cases, and what a run of one is beside the fluid reference.
+//! Networks of the hard cases, and a run of each compared with the fluid reference.
 
 use forebay_base::{DropReason, FlowId, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_net::{NetEvent, NetSpec};
@@ -114,7 +114,7 @@ impl Lab {
     }
 }
 
-/// A run beside its reference.
+/// A run compared with its reference.
 #[derive(Clone, Debug)]
 pub struct Result {
     /// Mean completion time over that of the reference.
@@ -126,8 +126,8 @@ pub struct Result {
     /// Packets dropped for want of room in caches, and in queues.
     pub cache_drops: u64,
     pub queue_drops: u64,
-    /// Packets sent again, of all sent; those that a restart of a router or a link that failed took
-    /// with it do not count.
+    /// Packets retransmitted, of all sent; those that a restart of a router or a link that failed
+    /// took with it do not count.
     pub resent: f64,
 }
 

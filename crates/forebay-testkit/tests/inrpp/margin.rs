@@ -178,7 +178,7 @@ fn long_paths() {
 
 /// Round trips longer than the initial RTO and the shortest silence, both 1 s. The SYN leaves twice
 /// and is not lost. The reference has no handshake and no first flight: the mean flow may be later
-/// by the round trip that a flow waits behind its 65 535 bytes, and by no more.
+/// by the round trip that a flow waits after its 65 535 bytes, and by no more.
 #[test]
 fn round_trips_of_more_than_a_second() {
     for (delay_ms, rtt_s) in [(300, 1.22), (450, 1.82)] {
@@ -195,8 +195,8 @@ fn round_trips_of_more_than_a_second() {
     }
 }
 
-/// What is sent again goes ahead of its flow in caches: with timestamps PAWS would refuse all that
-/// it has overtaken. 1 % of loss took 1.38 to 1.45 times as long, and 2 600 packets again.
+/// What is retransmitted goes ahead of its flow in caches: with timestamps PAWS would refuse all
+/// that it has overtaken. 1 % of loss took 1.38 to 1.45 times as long, and 2 600 packets again.
 #[test]
 fn repairs_that_overtake_are_no_reason_to_refuse_the_overtaken() {
     for timestamps in [true, false] {

@@ -89,7 +89,7 @@ impl Sum {
     }
 }
 
-/// One run: flows that fit into a first flight, and longer ones. Nothing is lost or sent again.
+/// One run: flows that fit into a first flight, and longer ones. Nothing is lost or retransmitted.
 fn run(seed: u64, queue: &str) -> [Sum; 2] {
     let scenario = Scenario::parse(&text(seed, queue), "provider.toml", &LoadOptions::default());
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));

@@ -1,5 +1,5 @@
 //! What misleads Kick-Ass, guards off (`plain`, the paper's end points) and on (`kickass`): routers
-//! that disagree, plain IP that cuts, forged and orphaned pieces, receivers that lie, and
+//! that disagree, plain IP that cuts, forged and orphaned fragments, receivers that lie, and
 //! identifications that come again. Scenarios are built in; docs/papers/kickass.md has the figures.
 #![allow(clippy::print_stdout)] // the figures
 
@@ -31,7 +31,7 @@ fn dropped(result: &RunResult, reason: &str) -> u64 {
 const FULL_MBPS: f64 = 10.0 * 1460.0 / 1520.0;
 
 /// Where one router falls back and another signals, senders obey the other, and lose packets. The
-/// lowest code from the first tells them to be TCP. Who does not know that takes it for its rate:
+/// lowest code from the first identifies them as TCP. Who does not know that takes it for its rate:
 /// 120.036 kbit/s of packets, 1460 of 1500 bytes of which are payload.
 #[test]
 fn a_router_that_falls_back_is_heard_behind_one_that_signals_only_if_it_says_so() {
@@ -82,7 +82,7 @@ fn what_plain_ip_cuts_says_rates_that_are_no_routers() {
 
 /// Forged codes count as they come, unless their datagrams must be complete: no tail of them comes.
 /// The guarded flow loses at most the datagrams whose identification was hit: one of 65 536 for
-/// each piece that is forged.
+/// each fragment that is forged.
 #[test]
 fn forged_leading_pieces_count_only_for_who_does_not_wait_for_their_tails() {
     for attack in ["low", "high"] {
@@ -117,7 +117,7 @@ fn a_receiver_that_lies_gets_what_it_says_at_the_cost_of_its_neighbours() {
     }
 }
 
-/// 4 MiB hold 2834 leading pieces of 420 bytes: what Linux 6.18 was measured to hold. They come
+/// 4 MiB hold 2834 first fragments of 420 bytes: what Linux 6.18 was measured to hold. They come
 /// within 2.834 s from 10 s on, and end 30 s after they came. Meanwhile nothing that was cut
 /// arrives.
 #[test]
@@ -131,17 +131,17 @@ fn orphans_fill_the_memory_of_a_receiver_for_as_long_as_they_wait() {
     };
     let (mbps, filled) = between("plain", 14, 40);
     assert_eq!(mbps, 0.0);
-    assert_eq!(dropped(&filled, "tail_missing"), 0);
+    assert_eq!(dropped(&filled, "fragment_missing"), 0);
     let (mbps, over) = between("plain", 60, 80);
     assert!(mbps > 0.9 * FULL_MBPS, "{mbps}");
-    assert_eq!(dropped(&over, "tail_missing"), 2834);
+    assert_eq!(dropped(&over, "fragment_missing"), 2834);
     let (mbps, guarded) = between("kickass", 14, 40);
     assert!(mbps > 0.95 * FULL_MBPS && guarded.per_flow[0].timeouts == 0, "{mbps}");
 }
 
-/// A piece whose other half was lost meets that of another datagram when its identification comes
-/// again, 0.8 s later at 1 Gbit/s. The checksum finds each such pair: both of its pieces are
-/// counted. Linux's limit on the distance, and few packets that may be cut, leave none.
+/// A fragment whose other half was lost meets that of another datagram when its identification
+/// comes again, 0.8 s later at 1 Gbit/s. The checksum finds each such pair: both of its fragments
+/// are counted. Linux's limit on the distance, and few packets that may be cut, leave none.
 #[test]
 fn pieces_of_two_datagrams_are_found_by_the_checksum() {
     let of = |protocol: &str, distance: u32| {
@@ -158,7 +158,7 @@ fn pieces_of_two_datagrams_are_found_by_the_checksum() {
     assert!(plain.per_flow[0].retransmits > dropped(&plain, "loss"), "{:?}", plain.drops);
     let (mixed, linux) = of("plain", 64);
     assert_eq!(mixed, 0);
-    assert!(dropped(&linux, "piece_stale") > 0, "{:?}", linux.drops);
+    assert!(dropped(&linux, "fragment_too_distant") > 0, "{:?}", linux.drops);
     assert_eq!(of("kickass", 0).0, 0);
 }
 
@@ -201,7 +201,7 @@ fn middleboxes_make_plain_tcp_or_silence() {
 }
 
 /// A box that puts datagrams together takes the signal: TCP, which keeps the queue long. One that
-/// sends pieces on as they came, as Linux does, leaves it.
+/// sends fragments on as they came, as Linux does, leaves it.
 #[test]
 fn a_box_that_reassembles_leaves_the_signal_if_it_keeps_the_pieces() {
     for protocol in ["plain", "kickass"] {
@@ -210,7 +210,7 @@ fn a_box_that_reassembles_leaves_the_signal_if_it_keeps_the_pieces() {
             let result = run("kickass/spoofed-low", protocol, &["attacks=[]", &rule]);
             let queue_ms = result.metrics.queue_delay_mean_ms.expect("a bottleneck");
             println!("{rule}, {protocol}: queue {queue_ms:.1} ms, {:?}", result.drops);
-            (queue_ms, dropped(&result, "full"), result.metrics.pieces_joined)
+            (queue_ms, dropped(&result, "full"), result.metrics.fragments_merged)
         };
         let (whole, pieces) = (of("whole"), of("pieces"));
         assert!(whole.0 > 50.0 && whole.1 > 0 && whole.2 > 0, "{whole:?}");

@@ -77,7 +77,7 @@ fn built_in(name: &str) -> Found {
 
 /// Bounds are about twice what was measured with three seeds. With the paper's
 /// ports (`[kickass] preset = "paper"`) 10 flows of 130 ms send 250 000 packets again at a Jain
-/// index of 0.67: where the bottleneck falls back, the links behind it say 1 Gbit/s.
+/// index of 0.67: where the bottleneck falls back, the links after it say 1 Gbit/s.
 #[test]
 fn ports_everywhere_share_evenly_with_a_small_queue() {
     let ten = long(10, "130ms");

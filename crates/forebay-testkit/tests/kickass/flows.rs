@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 const RTT: Span = Span::from_millis(100);
 
-/// Cuts what may be cut and is full-sized: `script` has the length of the leading piece from each
+/// Cuts what may be cut and is full-sized: `script` has the length of the first fragment from each
 /// time on; 0: leave it whole.
 #[derive(Clone)]
 struct Cutter {
@@ -318,7 +318,7 @@ fn with_a_middlebox_that_strips_the_offer_it_is_plain_tcp() {
     assert!(left.iter().all(|packet| !packet.clear && !packet.reports));
 }
 
-/// The port cuts, and nobody says so: TCP goes on, and may be cut.
+/// The port cuts, and nothing says so: TCP goes on, and may be cut.
 #[test]
 fn a_peer_that_agrees_and_never_reports_leaves_tcp() {
     const SCRIPT: &[(u64, u16)] = &[(0, 640)];

@@ -1,5 +1,5 @@
-//! Kick-Ass with IPv6, where a Fragment header says what may be cut, beside IPv4. The scenario is
-//! built in; docs/papers/kickass.md has the figures.
+//! Kick-Ass with IPv6, where a Fragment header says what may be cut, compared with IPv4. The
+//! scenario is built in; docs/papers/kickass.md has the figures.
 #![allow(clippy::print_stdout)] // the figures
 
 use super::ways::same_every_way;

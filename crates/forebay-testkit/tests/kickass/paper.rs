@@ -127,7 +127,7 @@ fn long_flows_fill_the_link_in_100_phases() {
 /// A round trip later than RCP: the first code comes with the first data. Lomax has flows of 11 to
 /// 40 packets, which the 64 KiB do not hold back that a SYN-ACK can offer: its window has no scale.
 fn a_round_trip_behind_rcp(until: &str, seeds: u64) {
-    let lomax = "flows.0.packets={ lomax = 1.8, mean = 100, most = 2000 }";
+    let lomax = "flows.0.packets={ lomax = 1.8, mean = 100, max = 2000 }";
     let set = [lomax, until];
     let load = Load { name: "light", set: &set };
     let found = over_seeds("FCT behind RCP, s", seeds, |seed| {
@@ -188,7 +188,7 @@ fn the_first_window_hides_a_round_trip_for_300_s() {
     the_first_window_hides_a_round_trip("until_s=300", 10);
 }
 
-/// TCP beside Kick-Ass takes as long as beside TCP.
+/// TCP competing with Kick-Ass takes as long as competing with TCP.
 fn tcp_is_not_disturbed(until: &str, seeds: u64) {
     let set = [until];
     for name in ["mixed", "legacy-light"] {

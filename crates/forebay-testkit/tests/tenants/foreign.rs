@@ -1,5 +1,5 @@
-//! Packets of others, of protocols that nobody here speaks, carried byte for byte beside TCP: a
-//! router changes the time to live and the checksum over it, and nothing else.
+//! Packets of others, of protocols that are not implemented here, carried byte for byte next to
+//! TCP: a router changes the time to live and the checksum over it, and nothing else.
 
 use crate::stage::{Scene, line, newreno, simulate};
 use forebay_base::{DropReason, LinkId, PortId, Rate, Span, Time};
@@ -51,7 +51,7 @@ fn ipv6(hop_limit: u8, next_header: u8, body: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// Each packet with this time to live. The UDP ports are those of the TCP connection beside it.
+/// Each packet with this time to live. The UDP ports are those of the TCP connection next to it.
 fn packets(ttl: u8) -> Vec<Vec<u8>> {
     let body: Vec<u8> = (0..977u32).map(|i| (i * i % 251) as u8).collect();
     let udp = [&[4, 0, 4, 0, 0, 105, 0, 0][..], &body[..97]].concat();
@@ -70,7 +70,7 @@ fn packets(ttl: u8) -> Vec<Vec<u8>> {
     ]
 }
 
-/// Is told of the pieces of its own connection: there are none.
+/// Receives the fragments of its own connection: there are none.
 struct NoPieces;
 
 impl Feedback for NoPieces {

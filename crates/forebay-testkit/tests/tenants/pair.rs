@@ -1,6 +1,6 @@
 //! A meter and an egress from outside, one machine with a message of its own: the meter finds out
 //! how many packets wait at most in a round of ten arrivals; the egress writes that into the
-//! lengths of the pieces that it cuts packets into, up to four.
+//! lengths of the fragments that it cuts packets into, up to four.
 
 use crate::stage::{Line, Scene, line, newreno, simulate};
 use forebay_base::{Packet, Rate, Span, Time, cut_ipv4};
@@ -13,9 +13,9 @@ use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
 
 const UNIT: u16 = 8;
-/// Payload of a piece that says 0: the TCP header is in it.
+/// Payload of a fragment that says 0: the TCP header is in it.
 const LEAST: u16 = 160;
-/// Most that can be said: four pieces fit into a packet then.
+/// Most that can be said: four fragments fit into a packet then.
 const MOST: u64 = 20;
 
 /// The message is `says`, in packets: the meter's to write, the egress's to read.
@@ -63,7 +63,7 @@ impl PortScheme for Load {
     }
 }
 
-/// Reads what first pieces say.
+/// Reads what first fragments say.
 struct Reader(Notes<u16>);
 
 impl Feedback for Reader {
@@ -88,8 +88,8 @@ fn scene() -> Scene<Notes<u16>> {
     Scene::new(world, notes)
 }
 
-/// Each cut packet is four pieces, of which a host hears the first; numbers rise as the queue fills
-/// to 20 packets of 1500.
+/// Each cut packet is four fragments, of which a host hears the first; numbers rise as the queue
+/// fills to 20 packets of 1500.
 #[test]
 fn what_the_meter_finds_out_the_egress_says_in_four_pieces() {
     simulate(scene, |sim, read| {

@@ -13,7 +13,7 @@ const REQUESTS: u32 = 5;
 const SLOWLY: Writing =
     Writing { rate: Some(Rate::clamped(800_000)), chunk_bytes: 1_000, periods: None };
 
-/// Flows 0 to 4 follow each other; flow 5, beside them, writes for 200 ms.
+/// Flows 0 to 4 follow each other; flow 5, at the same time, writes for 200 ms.
 fn scene() -> (Scene<()>, Line) {
     let mut world = World::new();
     let access = link(Rate::mbps(50), Span::from_millis(1), u64::MAX);

@@ -76,7 +76,7 @@ const INSTRUCTIONS: &[&str] =
 
 /// What a pure crate may take from outside, always without default features.
 const OUTSIDE: &[&str] = &["libm", "serde"];
-/// What it may take behind a feature that is off by default.
+/// What it may take under a feature that is off by default.
 const OPTIONAL: &[&str] = &["schemars"];
 
 /// The crates that have a row.

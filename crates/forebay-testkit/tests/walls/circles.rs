@@ -1,6 +1,6 @@
 //! The files of a folder depend on each other in one direction: at every level of folders of every
 //! crate no circle among files and subfolders, but for those that are known and listed here. What
-//! a folder's own file (`lib.rs`, `mod.rs`, or `x.rs` beside `x/`) defines belongs to none of its
+//! a folder's own file (`lib.rs`, `mod.rs`, or `x.rs` next to `x/`) defines belongs to none of its
 //! entries, as entries use it and it names them; what it only exports belongs to where it is.
 
 use super::modules::{Crate, ModulePath};
@@ -142,7 +142,7 @@ fn is_of_module(file: &str, module: &[String]) -> bool {
 fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
     let mut sources: BTreeMap<String, String> =
         files.iter().map(|(name, text)| (name.to_string(), text.to_string())).collect();
-    // A root that declares what stands beside it, unless it is given.
+    // A root that declares what stands next to it, unless it is given.
     let top = files.iter().filter_map(|(name, _)| match name.split_once('/') {
         Some((folder, "mod.rs")) => Some(folder),
         None => name.strip_suffix(".rs").filter(|stem| *stem != "lib"),
@@ -155,7 +155,7 @@ fn circles_of(files: &[(&str, &str)]) -> Vec<String> {
 }
 
 /// True if `code` of the module `a` names the module `b`, which names `a` by `crate::a::A`; `root`
-/// is what the root holds beside.
+/// is what the root holds besides.
 fn names_b(code: &str, root: &str) -> bool {
     let b = "use crate::a::A; pub struct B; pub fn f() {} pub mod deep { pub struct D; }";
     let circles = circles_of(&[("a.rs", code), ("b.rs", b), ("lib.rs", root)]);

@@ -1,6 +1,6 @@
 //! The walls of the house, as tests: who may depend on whom, what pure crates must not hold, and
 //! what keeps the source readable. Each check is a function over text or a graph, shown to fail on
-//! a bad example beside it.
+//! a bad example next to it.
 
 mod arrows;
 mod circles;

@@ -1,11 +1,11 @@
 //! Nothing depends on what lies outside the repository: no file names it, no path climbs above the
 //! root, and no code searches the folders above. Tests that can use such data ask
-//! `forebay-prerequisites`, which is told by a variable where it is.
+//! `forebay-prerequisites`, which a variable gives.
 
 use super::source::{blank, words};
 use super::{assert_none, files};
 
-/// The one file that looks beside the repository: it sets the variables for tests.
+/// The one file that looks next to the repository: it sets the variables for tests.
 const SETS_VARIABLES: &str = ".ci/run";
 
 /// Files whose code walks up a path: of a control group, of a user, of the folder of builds.
@@ -24,7 +24,7 @@ const SAMPLES: [&str; 2] = [
 /// Folders between the root of a crate and that of the repository.
 const CRATE_DEPTH: usize = 2;
 
-/// What `name` may not be part of: folders beside the repository, and of one machine.
+/// What `name` may not be part of: folders next to the repository, and of one machine.
 fn names() -> Vec<String> {
     let beside = ["data", "specs", "papers", "reviews", "design", "hooks"];
     let beside = beside.map(|folder| format!("{}/{folder}", "shared"));

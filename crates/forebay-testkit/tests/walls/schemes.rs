@@ -3,7 +3,7 @@
 use super::source::{product, words};
 use super::{assert_none, rust_files};
 
-/// A scheme: the name in code, and the files of the product that may name it beside its own
+/// A scheme: the name in code, and the files of the product that may name it next to its own
 /// (`rcp.rs`, `inrpp/…`).
 const SCHEMES: &[(&str, &[&str])] = &[
     (

@@ -35,7 +35,7 @@ fn literal_end(chars: &[char], at: usize) -> usize {
             raw_string_end(chars, at + 1)
         }
         '\'' if next(1) == '\\' => {
-            // An escape: the quote that ends it is the first one behind the escaped character.
+            // An escape: the quote that ends it is the first one after the escaped character.
             let from = at + 3;
             chars[from.min(chars.len())..]
                 .iter()

@@ -105,7 +105,7 @@ impl Connection {
     pub fn wants_pieces(&self) -> bool {
         self.wants_pieces
     }
-    /// An IP packet for path `path` came, whole or a piece, before reassembly.
+    /// An IP packet for path `path` came, whole or a fragment, before reassembly.
     pub fn on_piece(&mut self, now: Time, path: usize, piece: &PieceView) {
         self.paths[path].on_piece(now, piece);
         self.refresh();

@@ -131,7 +131,7 @@ impl Streams {
     }
 
     /// Move a piece of the reinjection queue to a path. False if nothing can be moved. An entry
-    /// that no open path may carry does not hold up those behind it.
+    /// that no open path may carry does not hold up those after it.
     fn reinject_one(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) -> bool {
         let una = self.una;
         self.reinjections.retain_mut(|r| {

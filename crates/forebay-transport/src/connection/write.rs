@@ -8,7 +8,7 @@ use forebay_base::Time;
 /// for what it has, at last [`Connection::close`]. After each of these calls there may be something
 /// to send. They are for connections of one path: others panic.
 impl Connection {
-    /// The application has `bytes` more to send, behind what it has written. False, and nothing has
+    /// The application has `bytes` more to send, after what it has written. False, and nothing has
     /// changed, if it has closed.
     ///
     /// Whether the window was open and data was missing until now is kept for rate samples

@@ -40,7 +40,7 @@ pub(super) struct FastPathState {
     allowed: bool,
     /// Only new data and ACKs in order can be due.
     fast_path: bool,
-    /// The fast path is open, an ACK in order cannot reveal a loss, and nobody asks for the packets
+    /// The fast path is open, an ACK in order cannot reveal a loss, and no one requests the packets
     /// that it covers one by one. One such ACK leaves this true.
     ack_cannot_lose: bool,
     /// Only data out of order keeps the fast path closed, and nothing is outstanding.
@@ -97,7 +97,7 @@ impl FastPathState {
         self.header_only
     }
 
-    /// True if an ACK in order cannot reveal a loss, and nobody asks for single packets.
+    /// True if an ACK in order cannot reveal a loss, and no one requests single packets.
     fn finds_no_loss(&self, sender: &Sender, recovery: &LossRecovery) -> bool {
         self.fast_path && !sender.wants_packets() && recovery.ack_cannot_lose(sender.una())
     }
@@ -277,14 +277,14 @@ impl Path {
             && self.receiver.is_ack_due()
             && self.sender.has_sent_all()
     }
-    /// An ACK without options beside timestamps.
+    /// An ACK without options other than timestamps.
     #[inline(never)]
     pub(crate) fn send_fast_ack(&mut self, now: Time, counters: &mut Counters) -> Packet {
         counters.acks += 1;
         self.note_ack();
         self.fast_packet(now, self.sender.nxt(), 0)
     }
-    /// A full segment of new data without options beside timestamps.
+    /// A full segment of new data without options other than timestamps.
     #[inline(never)]
     pub(crate) fn send_fast_segment(&mut self, now: Time, counters: &mut Counters) -> Packet {
         let (start, len) = (self.sender.nxt(), self.sender.mss() as u16);
@@ -322,7 +322,7 @@ impl Path {
         after_idle
     }
 
-    /// A segment of `len` bytes from offset `start` on, or an ACK alone, without options beside
+    /// A segment of `len` bytes from offset `start` on, or an ACK alone, without options besides
     /// timestamps.
     #[inline]
     pub(super) fn fast_packet(&self, now: Time, start: u64, len: u16) -> Packet {
@@ -346,7 +346,7 @@ impl Path {
     }
 
     /// True if the fast path is open and this is a segment that it expects next, as far as flags
-    /// and sequence number tell.
+    /// and sequence number show.
     #[inline]
     pub(crate) fn expects(&self, packet: &Packet) -> bool {
         let next = |tcp: TcpFields| {
@@ -470,7 +470,7 @@ impl Path {
         }
         let start = nxt + tcp.seq.wrapping_sub(handshake.peer_seq(nxt)) as u64;
         let end = start + payload;
-        // Behind what was acknowledged last, a timestamp is not kept: PAWS is all there is to it.
+        // After what was acknowledged last, a timestamp is not kept: PAWS is all there is to it.
         if end > nxt + receiver.window()
             || start <= receiver.last_ack_sent()
             || !receiver.accept_timestamp(handshake.timestamps_of(tcp.timestamps), start, payload)

@@ -334,7 +334,7 @@ impl Path {
         self.handshake.syn_options(config, mss, self.sender.is_shared())
     }
 
-    /// The peer's SYN came: tell every part what is in force.
+    /// The peer's SYN came: give every part the negotiated settings.
     fn negotiate(&mut self, cx: &Cx<'_>, segment: &Incoming, options: Option<&OptionList>) {
         let config = cx.config;
         let peer_mss = self.handshake.negotiate(config, segment, options);

@@ -67,7 +67,7 @@ impl Incoming {
     }
 }
 
-/// TCP options beside timestamps, if it has any.
+/// TCP options other than timestamps, if it has any.
 #[inline]
 pub(crate) fn options_of<'a>(packet: &Packet, arena: &'a Arena) -> Option<&'a OptionList> {
     packet.cold_part(arena).map(|cold| &cold.tcp_options).filter(|o| !o.is_empty())
@@ -161,7 +161,7 @@ impl Path {
     fn reset_is_exact(&self, segment: &Incoming) -> bool {
         segment.seq == self.handshake.peer_seq(self.receiver.nxt())
     }
-    /// Not acceptable: tell the peer RCV.NXT (RFC 9293 section 3.10.7.4, first).
+    /// Not acceptable: send the peer RCV.NXT (RFC 9293 section 3.10.7.4, first).
     fn refuse(&mut self, segment: &Incoming) {
         if !segment.is(TcpFlags::RST) {
             self.receiver.demand_ack();

@@ -17,7 +17,7 @@ pub(crate) struct Mappings {
 }
 
 impl Mappings {
-    /// Append a run behind the last.
+    /// Append a run after the last.
     pub(crate) fn push(&mut self, run: Mapping) {
         if let Some(last) = self.runs.back_mut() {
             debug_assert_eq!(last.path + last.len, run.path);

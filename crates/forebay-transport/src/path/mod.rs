@@ -33,7 +33,7 @@ use sender::Sender;
 
 pub(crate) use input::{Incoming, Received, options_of};
 
-/// The most that may be sent and not acknowledged: half of what `widen` can tell apart.
+/// The most that may be sent and not acknowledged: half of what `widen` can distinguish.
 const MAX_OUTSTANDING_BYTES: u64 = 1 << 30;
 
 /// How far the handshake is.
@@ -170,7 +170,7 @@ impl Path {
     pub(crate) fn wants_pieces(&self) -> bool {
         self.receiver.wants_pieces()
     }
-    /// An IP packet came, whole or a piece, before reassembly.
+    /// An IP packet came, whole or a fragment, before reassembly.
     pub(crate) fn on_piece(&mut self, now: Time, piece: &PieceView) {
         self.receiver.on_piece(now, piece);
         self.refresh();
@@ -178,7 +178,7 @@ impl Path {
 
     // An application that writes over time.
 
-    /// `bytes` more may be sent, behind what was written before. False, and nothing has changed, if
+    /// `bytes` more may be sent, after what was written before. False, and nothing has changed, if
     /// the stream was closed.
     pub(crate) fn write(&mut self, bytes: u64) -> bool {
         if self.sender.is_fin_allowed() {
@@ -244,7 +244,7 @@ impl Path {
         let flight = sender.in_flight() + waiting;
         flight == 0 || flight + len <= recovery.window_in_force(sender)
     }
-    /// `len` bytes from data offset `data` on are to leave on this path, behind what was assigned
+    /// `len` bytes from data offset `data` on are to leave on this path, after what was assigned
     /// before.
     pub(crate) fn assign(&mut self, data: u64, len: u64) {
         self.sender.assign(data, len);

@@ -307,7 +307,7 @@ mod tests {
         let mut r = Reassembly::new(0, 1000);
         r.start(5000);
         assert_eq!(r.held_bytes(None), 0);
-        // Of 5500..6500 half comes twice; then a FIN at 7000 behind 500 bytes, and the hole is
+        // Of 5500..6500 half comes twice; then a FIN at 7000 after 500 bytes, and the hole is
         // filled.
         for (start, end, held) in [(5500, 6000, 500), (5500, 6500, 1000), (6500, 7001, 1500)] {
             r.accept(start, end, 100_000);

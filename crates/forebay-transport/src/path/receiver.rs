@@ -155,7 +155,7 @@ impl Receiver {
         len: u64,
     ) -> bool {
         // R2 comes before R3: what lies wholly below RCV.NXT is outside the window, and a late
-        // original would look too old beside the timestamp of a needless repeat.
+        // original would look too old compared with the timestamp of a spurious retransmission.
         let in_window = start + len.max(1) > self.nxt();
         self.accept_timestamp_in_window(timestamps, start, in_window)
     }
@@ -219,7 +219,7 @@ impl Receiver {
             EcnPolicy::Rfc8257 => marked,
         };
         if policy == EcnPolicy::Rfc8257 && marked != before {
-            // As in Linux (dctcp_ece_ack_update): an ACK that waits goes first, and tells of what
+            // As in Linux (dctcp_ece_ack_update): an ACK that waits goes first, and reports what
             // came before.
             self.bytes_before = (self.nxt() - self.last_ack_sent) as u32;
             self.acks.demand();
@@ -358,7 +358,7 @@ impl Receiver {
             self.acks.demand();
         }
     }
-    /// Let the feedback half write its options, if they fit beside `reserved` bytes.
+    /// Let the feedback half write its options, if they fit in addition to `reserved` bytes.
     pub(super) fn fill_feedback(&mut self, now: Time, reserved: usize, options: &mut OptionList) {
         let before = *options;
         self.feedback.fill(now, options);
@@ -366,7 +366,7 @@ impl Receiver {
             *options = before;
         }
     }
-    /// Append as many SACK blocks as fit beside `reserved` bytes.
+    /// Append as many SACK blocks as fit in addition to `reserved` bytes.
     pub(super) fn push_sacks(&mut self, isn: u32, reserved: usize, options: &mut OptionList) {
         let room = MAX_OPTION_BYTES.saturating_sub(reserved + options.len() + 2) / 8;
         let (mut data, mut len) = ([0u8; 32], 0);
@@ -508,7 +508,7 @@ const MIN_PACKET_BYTES: u64 = 128;
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct InOrderData {
     pub bytes: u64,
-    /// RCV.NXT behind them.
+    /// RCV.NXT after them.
     pub nxt: u64,
     /// Timestamp echo in ms of this end's clock.
     pub echo_ms: Option<u32>,

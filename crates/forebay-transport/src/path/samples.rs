@@ -75,7 +75,8 @@ impl RttEstimator {
         }
     }
 
-    /// A sample R (2.2, 2.3). The clock ticks in nanoseconds, so that G is nothing beside 4 RTTVAR.
+    /// A sample R (2.2, 2.3). The clock ticks in nanoseconds, so that G is negligible against 4
+    /// RTTVAR.
     #[inline]
     pub(crate) fn sample(&mut self, r: Span, edges: Edges) {
         self.latest = r;
@@ -172,7 +173,7 @@ impl RttEstimator {
     pub(crate) fn collapse(&mut self) {
         self.backoff = 0;
     }
-    /// With [`RtoRule::Linux`]: the smallest timeout beside SRTT, which probes wait for as well.
+    /// With [`RtoRule::Linux`]: the smallest timeout besides SRTT, which probes wait for as well.
     #[inline]
     pub(crate) fn linux_floor(&self) -> Option<Span> {
         self.deviation.is_some().then_some(self.min_rto)

@@ -1,7 +1,7 @@
 //! What was sent and is not acknowledged yet, in stream order, each piece with its latest
 //! transmission.
 //!
-//! Original transmissions are in stream order too, so only repeated ones need a list of their own
+//! Original transmissions are in stream order too, so only retransmissions need a list of their own
 //! (`repeats`) to be walked in the order in which they were sent. An ACK in order pops from the
 //! front; a SACK block costs what is new in it.
 
@@ -34,17 +34,17 @@ pub(crate) const SYN: u16 = 1;
 pub(crate) const FIN: u16 = 2;
 /// The peer reported it as received.
 pub(crate) const SACKED: u16 = 4;
-/// Taken for lost and not sent again yet: not in flight.
+/// Taken for lost and not retransmitted yet: not in flight.
 pub(crate) const LOST: u16 = 8;
 /// Sent more than once.
 pub(crate) const REPEATED: u16 = 16;
-/// Sent again before it was taken for lost: both copies count as in flight (RFC 6675, SetPipe).
+/// Retransmitted before it was taken for lost: both copies count as in flight (RFC 6675, SetPipe).
 pub(crate) const TWICE: u16 = 32;
 /// Its loss was reported: once is enough, even if it was taken back.
 pub(crate) const REPORTED: u16 = 64;
 
 impl Segment {
-    /// The sequence offset behind it: SYN and FIN take one each.
+    /// The sequence offset after it: SYN and FIN take one each.
     #[inline]
     pub(crate) fn end(&self) -> u64 {
         self.start + self.len as u64 + (self.flags & (SYN | FIN)).count_ones() as u64
@@ -68,7 +68,7 @@ impl Segment {
     }
 }
 
-/// A repeated transmission: its number, its segment, and what had been sent by then.
+/// A retransmission: its number, its segment, and what had been sent by then.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Retransmission {
     pub number: u64,
@@ -93,9 +93,10 @@ pub(crate) struct Scoreboard {
     sacked_segments: u32,
     lost_segments: u32,
     sacked: RangeSet,
-    /// In the order of transmission. An entry is stale once its segment is delivered or sent again.
+    /// In the order of transmission. An entry is stale once its segment is delivered or
+    /// retransmitted.
     repeats: VecDeque<Retransmission>,
-    /// No segment below this offset waits to be sent again.
+    /// No segment below this offset awaits retransmission.
     lost_from: u64,
     /// No original transmission below this offset is outstanding.
     originals_from: u64,
@@ -123,7 +124,7 @@ impl Scoreboard {
     pub(crate) fn sacked_segments(&self) -> u32 {
         self.sacked_segments
     }
-    /// Segments that wait to be sent again.
+    /// Segments that await retransmission.
     #[inline]
     pub(crate) fn lost_segments(&self) -> u32 {
         self.lost_segments
@@ -329,7 +330,7 @@ impl Scoreboard {
         at += usize::from(self.segments.get(at).is_some_and(|s| s.start < top.start));
         Some((at, end))
     }
-    /// The peer holds segment `index`, if it ends at `end` or below; its index is behind all that
+    /// The peer holds segment `index`, if it ends at `end` or below; its index is after all that
     /// were outstanding before.
     #[inline]
     pub(crate) fn sack_next(&mut self, index: usize, end: u64) -> Option<Segment> {
@@ -374,7 +375,7 @@ impl Scoreboard {
         }
         self.originals_from = self.una;
     }
-    /// Index of the lowest segment that waits to be sent again.
+    /// Index of the lowest segment that awaits retransmission.
     pub(crate) fn next_lost(&mut self) -> Option<usize> {
         if self.lost_segments == 0 {
             return None;
@@ -384,7 +385,7 @@ impl Scoreboard {
         self.lost_from = self.segments[at].start;
         Some(at)
     }
-    /// True if no transmission may be outstanding that was sent before repeated transmission
+    /// True if no transmission may be outstanding that was sent before retransmission
     /// `number`, or that was sent once and ends at `offset` or below.
     #[inline]
     pub(crate) fn none_before(&self, number: u64, offset: u64) -> bool {
@@ -427,7 +428,7 @@ impl Scoreboard {
         let s = self.segments.get(at)?;
         (s.number == repeat.number && s.outstanding()).then_some(at)
     }
-    /// Index of the earliest repeated transmission that is outstanding.
+    /// Index of the earliest retransmission that is outstanding.
     pub(crate) fn first_repeat(&mut self) -> Option<usize> {
         while let Some(first) = self.repeats.front() {
             if let Some(at) = self.repeated(first) {
@@ -437,12 +438,12 @@ impl Scoreboard {
         }
         None
     }
-    /// Index of the latest repeated transmission below `number` that is outstanding.
+    /// Index of the latest retransmission below `number` that is outstanding.
     pub(crate) fn last_repeat_below(&self, number: u64) -> Option<usize> {
         let end = self.repeats.partition_point(|r| r.number < number);
         self.repeats.range(..end).rev().find_map(|r| self.repeated(r))
     }
-    /// What had been sent when repeated transmission `number` was.
+    /// What had been sent when retransmission `number` was.
     pub(crate) fn sent_below(&self, number: u64) -> Option<u64> {
         let at = self.repeats.partition_point(|r| r.number < number);
         self.repeats.get(at).filter(|r| r.number == number).map(|r| r.sent_below)
@@ -474,7 +475,7 @@ impl Scoreboard {
         let at = self.repeats.partition_point(|r| r.number <= repeat.number);
         self.repeats.insert(at, repeat);
     }
-    /// Segment `index` is sent again, as described by `again` but for its flags.
+    /// Segment `index` is retransmitted, as described by `again` but for its flags.
     pub(crate) fn repeat(&mut self, index: usize, again: Segment, flight: Option<Flight>) {
         let mut s = self.segments[index];
         debug_assert!(s.start == again.start && s.len == again.len && !s.is(SACKED));
@@ -554,7 +555,7 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) fn iter(&self) -> impl Iterator<Item = &T> {
         (0..self.len()).map(|index| &self[index])
     }
-    /// Number of items from the front on of which `holds` is true; those behind them must not hold.
+    /// Number of items from the front on of which `holds` is true; those after them must not hold.
     pub(crate) fn partition_point(&self, holds: impl Fn(&T) -> bool) -> usize {
         let (mut low, mut high) = (0, self.len());
         while low < high {
@@ -571,7 +572,7 @@ impl<T: Copy + Default> Ring<T> {
     pub(crate) fn push_back(&mut self, item: T) {
         *self.push_slot() = item;
     }
-    /// The slot behind the last item, which it is from now on: whatever lies there must be
+    /// The slot after the last item, which it is from now on: whatever lies there must be
     /// overwritten.
     #[inline]
     pub(crate) fn push_slot(&mut self) -> &mut T {

@@ -18,7 +18,7 @@ fn forged(packet: &Packet, data: &[u8], arena: &mut Arena) -> Packet {
 }
 
 /// Length of the mapping and DATA_FIN of a DSS option (RFC 8684 section 3.3, figure 9; all lengths
-/// 4 bytes), behind kind and length; None if it has no mapping.
+/// 4 bytes), after kind and length; None if it has no mapping.
 fn mapped(data: &[u8]) -> Option<(u64, bool)> {
     let [subtype, flags, rest @ ..] = data else { return None };
     let at = if flags & 1 != 0 { 12 } else { 8 };

@@ -1,4 +1,4 @@
-//! What the transport promises to a controller, and to whoever drives it.
+//! What the transport promises to a controller, and to whatever drives it.
 
 use crate::common::{Fate, Lab, MSS, Told, Window, Wiring, data, ms, plain};
 use forebay_base::{OptionList, Rng, Stream, Time, kind};

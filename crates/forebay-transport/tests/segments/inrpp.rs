@@ -211,8 +211,8 @@ fn settled(rtt: Span) -> (Bench, Time) {
 
 #[test]
 fn reordering_of_detours_causes_no_retransmission() {
-    // 401 comes behind 8, 30 or 100 packets sent after it, 1 ms apart: in time, the packets of a
-    // detour that is so much longer.
+    // 401 comes after 8, 30 or 100 packets sent after it, 1 ms apart: in time, the packets of a
+    // detour that is this much longer.
     for (rtt, behind) in [(600, 8), (600, 30), (600, 100), (4000, 8), (4000, 30), (4000, 100)] {
         let (mut bench, start) = settled(ms(rtt));
         let mut sent = Vec::new();
@@ -248,7 +248,7 @@ fn repair(rtt: u64) -> (u64, u64) {
 fn a_loss_is_repaired_once_and_after_the_patience() {
     // No variation; the first loss of the path. RTT 600 ms: RTO 1 s; 600 + 3 x 600 / 4 = 1050 ms.
     // RTT 4 s: RTO 5 s; 4000 + 3 x 1000 = 7000 ms, but 401 alone is missing: a second after eight
-    // behind it have arrived it is lost. RTT 500 ms: RTO 1 s; 875 ms.
+    // after it have arrived it is lost. RTT 500 ms: RTO 1 s; 875 ms.
     assert_eq!(repair(500), (1000, 1));
     assert_eq!(repair(600), (1050, 1));
     assert_eq!(repair(4000), (5008, 1));
@@ -285,7 +285,7 @@ fn on_a_path_that_has_lost_a_packet_a_short_hole_is_waited_for_200_ms() {
 #[test]
 fn what_left_before_a_repair_that_arrives_alone_is_lost_at_the_second_silence() {
     // The first silence sends 2 again, and nothing else. When it has arrived, either nothing comes
-    // behind it, and the next silence takes 3 to 9 for lost; or 5 does, which left before it, so
+    // after it, and the next silence takes 3 to 9 for lost; or 5 does, which left before it, so
     // that the path may hold 6 to 9, and the next silence asks for what is below 5 alone.
     for (holds, again) in [(false, "R3 R4 R5 R6 R7 R8 R9"), (true, "R3 R4")] {
         let mut bench = lab(9).client();
@@ -445,7 +445,7 @@ fn a_path_that_loses_its_routers_becomes_one_of_tcp() {
 
 #[test]
 fn patience_works_without_sack() {
-    // Segment 2 is lost, and nothing tells that the others came. The timer sends 2, and the ACK of
+    // Segment 2 is lost, and nothing shows that the others came. The timer sends 2, and the ACK of
     // it covers all.
     let config = TcpConfig { sack: false, ..config(true) };
     let (mut bench, _) = connected(Lab { config, ..lab(10) }, ms(100), BackPressureSignal::Nothing);
@@ -475,7 +475,7 @@ fn an_ack_that_advances_ends_the_back_off() {
     bench.advance(ms(100));
     assert_eq!(data(&bench.ack(1)), "", "caches serve first what was sent again");
     assert_eq!(data(&bench.advance(ms(999))), "");
-    // R1 has arrived, and nothing behind it: everything is lost, not the first segment alone.
+    // R1 has arrived, and nothing after it: everything is lost, not the first segment alone.
     assert_eq!(data(&bench.advance(ms(1))), "R2 R3 R4");
     assert_eq!(data(&bench.advance(ms(1999))), "");
     assert_eq!(data(&bench.advance(ms(1))), "R2", "one packet, for as long as nothing answers");

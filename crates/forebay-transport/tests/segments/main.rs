@@ -1,4 +1,4 @@
-//! Connections segment by segment: scripts after the RFCs, and laws that hold on any wire.
+//! Connections segment by segment: scripts after the RFCs, and properties that hold on any wire.
 
 mod acks;
 mod chaos;

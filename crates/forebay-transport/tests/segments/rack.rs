@@ -139,7 +139,7 @@ fn the_timer_is_that_of_the_last_of_the_waiting() {
 
 #[test]
 fn a_lost_retransmission_is_found_and_answered_once_more() {
-    // R11 leaves at 103 ms, new data behind it; when that is SACKed, R11 is lost as well (reo_wnd 0
+    // R11 leaves at 103 ms, new data after it; when that is SACKed, R11 is lost as well (reo_wnd 0
     // in recovery).
     let (mut bench, start) = spaced(Lab { config: config(), ..Lab::default() });
     let mut sent = Vec::new();
@@ -411,7 +411,7 @@ fn recoveries_that_were_undone_leave_the_reordering_window() {
     assert_eq!(bench.conn.counters().recoveries, 20);
 }
 
-/// Segment 11 of [`spaced`] is lost and sent again at 103 ms, 12 to 15 arrive on time, `last` is
+/// Segment 11 of [`spaced`] is lost and retransmitted at 103 ms, 12 to 15 arrive on time, `last` is
 /// SACKed at 700 ms, and then nothing comes.
 fn sacked_late(loss_policy: LossPolicy, last: u64) -> (Bench, Time) {
     let config = TcpConfig { loss_policy, ..config() };

@@ -129,7 +129,7 @@ fn a_hole_below_the_highest_sack_is_sent_when_there_is_nothing_better() {
 
 #[test]
 fn sacked_data_is_kept_until_the_cumulative_ack() {
-    // RFC 2018 section 8: SACK is advisory. After a timeout the first segment is sent again
+    // RFC 2018 section 8: SACK is advisory. After a timeout the first segment is retransmitted
     // whatever was SACKed, and what the cumulative ACK does not cover stays available.
     let mut bench = in_flight(4, false);
     bench.sack(0, &[(2, 3)]);

@@ -65,7 +65,7 @@ fn what_was_not_sent_is_taken_back() {
     assert!(!bench.conn.write(bench.now, 1));
 }
 
-/// The byte of a window probe is not on the scoreboard, and the peer may take it: FIN comes behind
+/// The byte of a window probe is not on the scoreboard, and the peer may take it: FIN comes after
 /// it.
 #[test]
 fn a_window_probe_is_not_taken_back() {
@@ -97,7 +97,7 @@ fn a_window_probe_of_long_ago_is_not_counted() {
     assert_eq!(bench.conn.hold(bench.now), sent);
 }
 
-/// `tcp_rate_check_app_limited`: samples of what was sent behind a pause of the application say so,
+/// `tcp_rate_check_app_limited`: samples of what was sent after a pause of the application say so,
 /// until that is through; and a window that is full is not the application's doing.
 #[test]
 fn rate_samples_know_that_the_application_paused() {
@@ -117,7 +117,7 @@ fn rate_samples_know_that_the_application_paused() {
     }
     let acks: Vec<_> = bench.log.acks().into_iter().filter(|a| a.acked_bytes > 0).collect();
     let limited: Vec<bool> = acks.iter().filter_map(|a| a.rate.map(|r| r.app_limited)).collect();
-    // Twelve written in three strokes, four behind the last pause; what was sent when those were
+    // Twelve written in three strokes, four after the last pause; what was sent when those were
     // acknowledged is free of it.
     assert_eq!(limited.iter().rposition(|&l| l), Some(15), "{limited:?}");
     assert!(limited[..16].iter().all(|&l| l));

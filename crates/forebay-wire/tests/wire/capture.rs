@@ -16,7 +16,7 @@ fn u32_at(bytes: &[u8], at: usize) -> u32 {
     (u16_at(bytes, at) | u16_at(bytes, at + 2) << 16) as u32
 }
 
-/// Blocks of a file, each with its length before and behind it.
+/// Blocks of a file, each with its length before and after it.
 fn blocks(mut file: &[u8]) -> Vec<Block<'_>> {
     let mut blocks = vec![];
     while !file.is_empty() {
@@ -29,7 +29,7 @@ fn blocks(mut file: &[u8]) -> Vec<Block<'_>> {
     blocks
 }
 
-/// Options as (code, value), up to the end mark, behind which nothing may follow.
+/// Options as (code, value), up to the end mark, after which nothing may follow.
 fn options(mut bytes: &[u8]) -> Vec<(usize, &[u8])> {
     let mut options = vec![];
     loop {

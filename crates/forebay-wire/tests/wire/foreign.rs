@@ -193,7 +193,7 @@ fn refusals_say_why_and_leave_nothing_behind() {
         (unsummed, ParseError::Checksum),
         (with(12, 11), ParseError::UnknownAddress),
         (with(16, 11), ParseError::UnknownAddress),
-        // A fragment that would end behind byte 65 535.
+        // A fragment that would end after byte 65 535.
         (v4(0, [0x1f, 0xff], 6, &[], &[0; 8]), ParseError::Length),
     ];
     let mut arena = Arena::default();

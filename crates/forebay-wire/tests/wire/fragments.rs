@@ -1,5 +1,5 @@
-//! Fragments: typed pieces show what their bytes show, and pieces known by bytes only make the
-//! datagram again.
+//! Fragments: typed fragments show what their bytes show, and fragments known by bytes only make
+//! the datagram again.
 
 use crate::make::*;
 use forebay_base::{Arena, Ecn, IpVersion, Kind, Packet, TcpFields, cut_ipv4, cut_ipv6};
@@ -14,7 +14,7 @@ fn fragmentable(payload: u16, arena: &mut Arena) -> Packet {
     packet
 }
 
-/// Two pieces of a datagram, the second cut in two again.
+/// Two fragments of a datagram, the second cut in two again.
 fn three_pieces(whole: Packet, arena: &mut Arena) -> Vec<Packet> {
     let (a, rest) = cut_ipv4(whole, 600, arena).unwrap();
     let (b, c) = cut_ipv4(rest, 200, arena).unwrap();
@@ -83,8 +83,8 @@ fn split_emit_parse_and_join_give_the_datagram_back() {
     assert_eq!(arena.live(), 0);
 }
 
-/// RFC 8200 section 4.5, by hand: 1000 bytes of payload and 32 of TCP behind the Fragment header of
-/// an atomic fragment, cut behind 24 and behind 400, and the piece in front cut again.
+/// RFC 8200 section 4.5, by hand: 1000 bytes of payload and 32 of TCP after the Fragment header of
+/// an atomic fragment, cut after 24 and after 400, and the fragment in front cut again.
 #[test]
 fn pieces_of_ipv6_have_the_fragment_header_of_rfc_8200() {
     let (mut arena, plan) = (Arena::default(), AddressPlan::default());
@@ -111,7 +111,7 @@ fn pieces_of_ipv6_have_the_fragment_header_of_rfc_8200() {
         assert_eq!((bytes.len(), piece.ip_header_len(&arena)), (48 + len, 48));
         assert_eq!(bytes[..4], datagram[..4]);
     }
-    // The next header of a piece that is not the first counts for nothing.
+    // The next header of a fragment that is not the first counts for nothing.
     let mut third = bytes_of(&pieces[2], &arena);
     third[40] = 17;
     arena.free(pieces.pop().unwrap());

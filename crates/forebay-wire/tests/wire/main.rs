@@ -1,4 +1,4 @@
-//! The laws of the wire, each against an oracle of its own.
+//! The properties of the wire, each against an oracle of its own.
 
 mod capture;
 mod foreign;

@@ -61,7 +61,7 @@ fn random_bytes(rng: &mut Rng, len: usize) -> Vec<u8> {
     (0..len).map(|_| rng.next_u64() as u8).collect()
 }
 
-/// Options as senders pack them, or as nobody should: NOPs, zeros within and behind, broken
+/// Options as senders pack them, or as no one should: NOPs, zeros within and after, broken
 /// lengths.
 fn random_options(rng: &mut Rng, max: usize) -> OptionList {
     let mut bytes = vec![];
@@ -136,7 +136,7 @@ pub fn cut(packet: Packet, payload: u16, arena: &mut Arena) -> Result<(Packet, P
     }
 }
 
-/// A piece cut from a segment, or of a piece cut from one; the other piece is freed.
+/// A fragment cut from a segment, or of a fragment cut from one; the other fragment is freed.
 pub fn random_typed_piece(rng: &mut Rng, arena: &mut Arena) -> Packet {
     loop {
         let mut whole = random_segment(rng, arena);
@@ -236,8 +236,8 @@ pub fn random_packet(rng: &mut Rng, arena: &mut Arena) -> Packet {
     }
 }
 
-/// All that a machine can read of two packets is the same. Of a typed piece and a segment with the
-/// test pattern the one that came from bytes may hold those bytes.
+/// All that a machine can read of two packets is the same. Of a typed fragment and a segment with
+/// the test pattern the one that came from bytes may hold those bytes.
 pub fn assert_same(a: &Packet, b: &Packet, arena: &Arena) {
     assert_eq!(a.kind(), b.kind(), "{a:?} {b:?}");
     assert_eq!((a.version(), a.src(), a.dst()), (b.version(), b.src(), b.dst()));

@@ -23,7 +23,7 @@ fn with_sack(mut options: OptionList, blocks: usize) -> OptionList {
     options
 }
 
-/// Puts the options behind timestamps through the wire, and returns all option bytes in the header.
+/// Puts the options after timestamps through the wire, and returns all option bytes in the header.
 fn option_bytes(options: OptionList) -> Option<usize> {
     let mut arena = Arena::default();
     let fields = TcpFields { timestamps: Some((1, 2)), ..TcpFields::default() };

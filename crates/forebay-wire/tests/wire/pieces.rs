@@ -8,7 +8,7 @@ use etherparse::{
 use forebay_base::{Arena, Cold, Ecn, IpVersion, Kind, OptionList, Packet, Rng, payload_within};
 use forebay_wire::{AddressPlan, join};
 
-/// What all pieces of a datagram show of it.
+/// What all fragments of a datagram show of it.
 #[derive(Debug, PartialEq)]
 struct Shown {
     id: u16,
@@ -77,7 +77,7 @@ fn datagram(rng: &mut Rng, arena: &mut Arena) -> Packet {
     }
 }
 
-/// Cut into two to nine pieces: some piece again and again, whichever it is.
+/// Cut into two to nine fragments: some fragment again and again, whichever it is.
 fn cut_often(whole: Packet, rng: &mut Rng, arena: &mut Arena) -> Vec<Packet> {
     let mut pieces = vec![whole];
     for _ in 0..1 + rng.below(8) {
@@ -98,9 +98,9 @@ fn shuffle<T>(list: &mut [T], rng: &mut Rng) {
     (1..list.len()).for_each(|i| list.swap(i, rng.below(i as u64 + 1) as usize));
 }
 
-/// Each piece parses there to the fields of its datagram, and to its own place in it; all of them,
-/// in any order, are put together there to the payload of the datagram, and here to the datagram.
-/// RFC 791 section 3.2: the first has all options, the others those with the copied bit.
+/// Each fragment parses there to the fields of its datagram, and to its own place in it; all of
+/// them, in any order, are put together there to the payload of the datagram, and here to the
+/// datagram. RFC 791 section 3.2: the first has all options, the others those with the copied bit.
 #[test]
 fn every_piece_parses_in_etherparse_and_all_are_the_datagram() {
     let (mut rng, mut arena) = (rng(20), Arena::default());
@@ -147,7 +147,7 @@ fn every_piece_parses_in_etherparse_and_all_are_the_datagram() {
     assert_eq!(arena.live(), 0);
 }
 
-/// The bytes of what our own parts make of all pieces, in order.
+/// The bytes of what our own parts make of all fragments, in order.
 fn bytes_joined(emitted: &[Vec<u8>], arena: &mut Arena) -> Vec<u8> {
     let mut pieces = emitted.iter().map(|bytes| parsed(bytes, arena)).collect();
     let whole = join(&mut pieces, &AddressPlan::default(), arena).expect("all of them, in order");
@@ -156,7 +156,7 @@ fn bytes_joined(emitted: &[Vec<u8>], arena: &mut Arena) -> Vec<u8> {
     bytes
 }
 
-/// What etherparse makes of all pieces, in any order: whole with the last one, and not before.
+/// What etherparse makes of all fragments, in any order: whole with the last one, and not before.
 fn joined_by_etherparse(emitted: &[Vec<u8>]) -> IpDefragPayloadVec {
     let mut pool = IpDefragPool::<(), ()>::new();
     let mut joined = None;
@@ -168,7 +168,7 @@ fn joined_by_etherparse(emitted: &[Vec<u8>]) -> IpDefragPayloadVec {
     joined.expect("whole with its last piece")
 }
 
-/// What all pieces of a datagram of IPv6 show of it.
+/// What all fragments of a datagram of IPv6 show of it.
 fn shown_v6(bytes: &[u8]) -> (Vec<u8>, IpNumber, u32) {
     let header = Ipv6HeaderSlice::from_slice(bytes).expect("a header");
     assert_eq!(usize::from(header.payload_length()) + 40, bytes.len());
@@ -179,7 +179,7 @@ fn shown_v6(bytes: &[u8]) -> (Vec<u8>, IpNumber, u32) {
     (fixed, fragment.next_header(), fragment.identification())
 }
 
-/// The same of IPv6: the Fragment header of an atomic fragment becomes that of pieces.
+/// The same of IPv6: the Fragment header of an atomic fragment becomes that of fragments.
 #[test]
 fn every_piece_of_ipv6_parses_in_etherparse_and_all_are_the_datagram() {
     let (mut rng, mut arena) = (rng(21), Arena::default());

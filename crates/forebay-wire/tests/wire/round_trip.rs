@@ -64,7 +64,7 @@ fn foreign_payload_is_kept_and_the_pattern_is_not() {
     let fields = TcpFields { seq: u32::MAX - 2, flags: TcpFlags::SYN, ..TcpFields::default() };
     let packet = Packet::tcp(IpVersion::V4, src, dst, fields, 100);
     let mut bytes = bytes_of(&packet, &arena);
-    // The SYN takes up a sequence number: data begins behind it.
+    // The SYN takes up a sequence number: data begins after it.
     assert!(
         (0..100u32).all(|i| bytes[40 + i as usize]
             == Pattern::new(src, dst).byte((u32::MAX - 1).wrapping_add(i)))

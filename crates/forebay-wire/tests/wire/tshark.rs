@@ -187,7 +187,7 @@ fn udp(body: usize, arena: &mut Arena) -> Packet {
 }
 
 /// Segments and foreign datagrams, cut, cut again, and out of order, with options of which some go
-/// with all pieces: tshark puts each together, and finds nothing wrong with it.
+/// with all fragments: tshark puts each together, and finds nothing wrong with it.
 #[test]
 fn tshark_puts_pieces_together() {
     if !have_tshark() {

@@ -1,4 +1,4 @@
-//! Fallback under histories that nobody chose: flows of Kick-Ass among flows of TCP that come and
+//! Fallback under random histories: flows of Kick-Ass among flows of TCP that come and
 //! go. When the others have left, signals must come back, however the queue stood until then.
 //!
 //! The trap: flows of Kick-Ass in TCP mode, alone, keep more than half of a drop-tail queue filled

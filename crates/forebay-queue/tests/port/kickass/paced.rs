@@ -129,7 +129,7 @@ impl Run {
     }
 }
 
-/// What a leading piece says.
+/// What a first fragment says.
 fn said(packet: &Packet, bench: &Bench) -> Option<Rate> {
     let piece = packet.cold_part(&bench.arena)?.piece.filter(|piece| piece.offset == 0)?;
     let code = Code::of_lead_bytes(packet.wire_len() - 20).filter(|_| piece.more);
@@ -161,7 +161,7 @@ fn one(mut params: KickAssPortParams, flows: u32, seed: u64, measured_s: u64) ->
     }
 }
 
-/// The worst utilisation and the worst p99 of so many starting phases, and the mean of all.
+/// The worst utilisation and the worst p99 of this many starting phases, and the mean of all.
 fn many(params: KickAssPortParams, flows: u32, phases: u64, measured_s: u64) -> [Seen; 2] {
     let all: Vec<Seen> = (0..phases).map(|seed| one(params, flows, seed, measured_s)).collect();
     let mean = |of: fn(&Seen) -> f64| all.iter().map(of).sum::<f64>() / phases as f64;

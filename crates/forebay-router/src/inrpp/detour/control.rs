@@ -1,4 +1,4 @@
-//! What neighbouring routers tell each other: lists of neighbours, probes, and rate feedback.
+//! What neighbouring routers exchange: lists of neighbours, probes, and rate feedback.
 //!
 //! The paper says that a link-state protocol and probe packets exist, and leaves both open. Here
 //! they are IPv4 packets of protocol 253 (for experiments, RFC 3692), one hop long: TTL 1, DSCP CS6
@@ -24,7 +24,7 @@ use core::fmt;
 use forebay_base::{Addr, Arena, Cold, IpVersion, Kind, Packet, PortId, Span, Time};
 use forebay_signal::inrpp::RouterId;
 
-/// Source and destination of every control message: "whoever is at the other end of this link".
+/// Source and destination of every control message: "the node at the other end of this link".
 /// It is 10.255.255.255 under the default address plan, the last of its addresses.
 pub const ALL_ROUTERS: Addr = Addr(0x00FF_FFFF);
 /// First octet of [`ALL_ROUTERS`] on the wire: that of the default address plan.

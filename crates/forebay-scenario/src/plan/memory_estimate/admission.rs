@@ -37,7 +37,7 @@ impl fmt::Display for NotEnoughMemory {
     }
 }
 
-/// Refuse what needs more than is available; None: nobody knows what is.
+/// Refuse what needs more than is available; None: unknown.
 pub fn check(
     estimate: MemoryEstimate,
     available_bytes: Option<u64>,
@@ -66,7 +66,7 @@ pub struct Admission {
 }
 
 /// How many of `runs` runs, of which the dearest needs `need`, go side by side if `wanted` are
-/// wanted: no more than fit into the memory that is available with the results of all. Where nobody
+/// wanted: no more than fit into the memory that is available with the results of all. Where no one
 /// knows what is available, as many as are wanted.
 pub fn admit(
     wanted: usize,

@@ -11,8 +11,8 @@
 //! worked out in `traffic.rs` as a fluid would have it, and is where estimate and run differ most.
 //! The constants were measured on x86-64 Linux with glibc by attributing the peak of the heap to
 //! who allocated it (heaptrack; `run s3` and `bench --only scale-5`, November 2026), and checked
-//! against peaks of whole runs: `docs/how-to/scale.md` has the table, with estimates of 1.0 to 2.1 times
-//! the peak.
+//! against peaks of whole runs: `docs/how-to/scale.md` has the table, with estimates of 1.0 to 2.1
+//! times the peak.
 
 mod admission;
 mod traffic;

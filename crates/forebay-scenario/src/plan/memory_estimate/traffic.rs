@@ -13,7 +13,7 @@ use forebay_transport::TcpConfig;
 const HEADER_BYTES: u64 = 40;
 /// Some link holds flights of two flows at once sooner or later, which of a fluid it would not.
 const FLIGHTS: u64 = 2;
-/// A link that carries only ACKs holds so many times less than one with the data.
+/// A link that carries only ACKs holds this many times less than one with the data.
 const ACKS: u64 = 4;
 /// The load of the most loaded links by the mean.
 const UNEVEN: f64 = 4.0;
@@ -106,7 +106,7 @@ impl NetworkCapacity {
             let others_bps = inflow_bps[link.from.index()].saturating_sub(own_bps);
             !is_host(link.from) && loads(link) && others_bps > rate(link).bps()
         };
-        // By node: so many of its ports were seen.
+        // By node: how many of its ports were seen.
         let mut seen = vec![0u16; spec.nodes.len()];
         let mut queue = |(index, link): (usize, &LinkSpec)| {
             let port = PortId(seen[link.from.index()]);
@@ -192,8 +192,8 @@ fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
     (firsts().count() as f64 - finite + overlap.max(in_the_way).min(finite)).max(1.0)
 }
 
-/// Links on the way of a packet: two of hosts, and the diameter of a random network of so many
-/// routers of so many links.
+/// Links on the way of a packet: two of hosts, and the diameter of a random network of this many
+/// routers of this many links.
 fn hops(spec: &NetSpec) -> f64 {
     let routers = spec.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::Host)).count();
     let between = |link: &&LinkSpec| !is_host(spec, link.from) && !is_host(spec, link.to);

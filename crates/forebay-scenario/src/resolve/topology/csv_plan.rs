@@ -58,7 +58,7 @@ impl CsvPlan {
         faults: &mut Faults,
     ) {
         let Some(csv) = &self.links else { return };
-        // A row that cannot be read is told where its link is made.
+        // A row that cannot be read is reported where its link is made.
         for row in csv.rows(sources).flatten() {
             for column in [0, 1] {
                 let name = format!("{}{}", self.router_prefix, row.text(column));

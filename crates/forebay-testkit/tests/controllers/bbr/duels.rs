@@ -1,4 +1,5 @@
-//! BBR alone, against itself, and against CUBIC and NewReno: a table beside published figures.
+//! BBR alone, against itself, and against CUBIC and NewReno: a table compared with published
+//! figures.
 //!
 //! What is expected of each row, and why:
 //!
@@ -11,16 +12,16 @@
 //!   two largest bandwidths is more than the rate: up to half as much again in the same model.
 //! - **v1 in a shallow buffer** loses what is beyond it: without a response to losses 2 BDP stay in
 //!   flight (the same authors). v3 has at most a third of that.
-//! - **v1 beside CUBIC or NewReno**, Ware and others 2019: [`Row::model`]. It takes the queue for
-//!   full whenever min_rtt is measured. A CUBIC that has just lost leaves less, and ten seconds
-//!   have such a time in them: the window follows from that, and the share is below the model's. So
-//!   the model is an upper bound; at 1 BDP it says that nothing is left to the others, who keep the
-//!   windows of a few packets that their timers and recoveries allow.
-//! - **v3 beside CUBIC or NewReno** costs them a loss with each probe, every 2 to 3 s at the
-//!   latest. In 2.5 s NewReno regains 25 segments at 100 ms, and CUBIC `0.53 x 25`, so that their
-//!   windows are of some 40: enough for paths of up to 60 segments, which the draft has in mind
-//!   ("Design Considerations for Choosing Constant Parameters"), and 5 % of 833, those of 100
-//!   Mbit/s and 100 ms. No more than 98 % for BBR in the mean.
+//! - **v1 competing with CUBIC or NewReno**, Ware and others 2019: [`Row::model`]. It takes the
+//!   queue for full whenever min_rtt is measured. A CUBIC that has just lost leaves less, and ten
+//!   seconds have such a time in them: the window follows from that, and the share is below the
+//!   model's. So the model is an upper bound; at 1 BDP it says that nothing is left to the others,
+//!   who keep the windows of a few packets that their timers and recoveries allow.
+//! - **v3 competing with CUBIC or NewReno** costs them a loss with each probe, every 2 to 3 s at
+//!   the latest. In 2.5 s NewReno regains 25 segments at 100 ms, and CUBIC `0.53 x 25`, so that
+//!   their windows are of some 40: enough for paths of up to 60 segments, which the draft has in
+//!   mind ("Design Considerations for Choosing Constant Parameters"), and 5 % of 833, those of 100
+//!   Mbit/s and 100 ms. No more than 98 % for BBR on average.
 //!
 //! Pairs of one kind, which start within a second of each other, have 20 to 80 % each.
 #![allow(clippy::print_stdout)] // the table

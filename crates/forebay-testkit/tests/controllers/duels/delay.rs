@@ -1,10 +1,10 @@
-//! Vegas, Copa, PCC and LEDBAT++: alone, twice, beside CUBIC and beside NewReno.
+//! Vegas, Copa, PCC and LEDBAT++: alone, twice, competing with CUBIC and competing with NewReno.
 //!
 //! What is expected, and asked of each row:
 //!
 //! - **Alone, Vegas**: alpha to beta packets wait, 2 to 4 (Brakmo and Peterson 1995, section 3.2),
 //!   and none is lost where the buffer has room for them. An ACK for two packets lets two leave at
-//!   once, and rtt is the smallest of a round trip: up to two more in the mean. At 100 Mbit/s and
+//!   once, and rtt is the smallest of a round trip: up to two more on average. At 100 Mbit/s and
 //!   100 ms slow start leaves a queue of up to 1 700 packets, and one packet fewer per round trip
 //!   takes minutes: nothing is asked there.
 //! - **Alone, Copa in default mode**: `1.25 / delta` = 2.5 packets on average, 0 to 5 (Arun and
@@ -13,21 +13,21 @@
 //!   buffer-filling flow (docs/reference/controllers.md). Nor is it at 100 Mbit/s and 100 ms:
 //!   v doubles before the queue responds, and may fall into a cycle.
 //! - **Alone, PCC**: the link is full and less than the knee of 5 % is lost (Dong et al. 2015,
-//!   theorem 1), asked with 2 BDP of buffer at most: behind a deeper one a step that is too large
+//!   theorem 1), asked with 2 BDP of buffer at most: with a deeper one a step that is too large
 //!   shows only when it is full, and start goes to four times the rate of the link. Its queue is
 //!   the buffer: u does not look at delay.
-//! - **Alone, LEDBAT++**: 60 ms of queue at most in the mean, where the buffer has them (draft
+//! - **Alone, LEDBAT++**: 60 ms of queue at most on average, where the buffer has them (draft
 //!   section 4.5).
-//! - **Twice**: Copa shares (25 % at least; in the mean nearly 50), and LEDBAT++ starves nobody (10
+//! - **Twice**: Copa shares (25 % at least; on average nearly 50), and LEDBAT++ starves no flow (10
 //!   % at least: from slowdown to slowdown the shares stay). Vegas does not share: the flow that
 //!   comes late takes the queue of the other for a part of the path (Mo et al. 1999), and nothing
 //!   is asked but what stands in the file. PCC's theorem 1 says where rates end and not when: with
 //!   steps of 1 % and a full buffer that takes minutes; less than 5 % may be lost with 1 BDP of
 //!   buffer.
-//! - **Beside CUBIC or NewReno**, which fill the buffer: Vegas, Copa in default mode and LEDBAT++
-//!   get less than half from 1 BDP on (Mo et al. 1999 for Vegas; of LEDBAT++ it is the purpose),
-//!   PCC more than half with 2 BDP at most, since losses below 5 % hardly count. Copa's competitive
-//!   mode is made for about half.
+//! - **Competing with CUBIC or NewReno**, which fill the buffer: Vegas, Copa in default mode and
+//!   LEDBAT++ get less than half from 1 BDP on (Mo et al. 1999 for Vegas; of LEDBAT++ it is the
+//!   purpose), PCC more than half with 2 BDP at most, since losses below 5 % hardly count. Copa's
+//!   competitive mode is made for about half.
 
 use super::table::{self, map};
 use super::{Algorithm, Net, duel};
@@ -38,14 +38,14 @@ use forebay_testkit::duel::Outcome;
 
 /// Bits of a full-sized packet.
 const PACKET_BITS: f64 = 12_000.0;
-/// No flow of Copa may have less beside its like, and none of LEDBAT++.
+/// No flow of Copa may have less competing with its like, and none of LEDBAT++.
 const FAIR: f64 = 0.25;
 const STARVED: f64 = 0.1;
 /// Packets of a path on which Vegas and Copa are asked for their queue.
 const MAX_PACKETS: f64 = 200.0;
 /// Buffer with which PCC is asked for its losses.
 const MAX_PCC_BDP: f64 = 2.0;
-/// Packets that must have room beside what Vegas and Copa keep waiting.
+/// Packets that must have room next to what Vegas and Copa keep waiting.
 const ROOM_PACKETS: f64 = 10.0;
 
 /// Who competes.
@@ -101,7 +101,7 @@ impl Contender {
             _ => net.packets(net.rtt_s()) < MAX_PACKETS && net.buffer_packets() > ROOM_PACKETS,
         }
     }
-    /// Packets that wait in the mean, alone, at most and at least; None: nothing is asked.
+    /// Packets that wait on average, alone, at most and at least; None: nothing is asked.
     fn queue(self) -> Option<(f64, f64)> {
         match self {
             Contender::Vegas | Contender::VegasLinux => Some((1.5, 6.0)),
@@ -271,7 +271,7 @@ pub fn pairs(nets: &[Net], length: &Length) -> String {
     table::join(&head, map(&cases, |&(who, rival, net)| pair_row(who, rival, net, length)))
 }
 
-/// Each contender beside CUBIC for three seconds: its trace hash, whichever way it is run.
+/// Each contender competing with CUBIC for three seconds: its trace hash, whichever way it is run.
 pub fn hashes_agree() {
     let net = Net { mbps: 10, rtt_ms: 20, buffer_bdp: 1.0 };
     for who in ALL {

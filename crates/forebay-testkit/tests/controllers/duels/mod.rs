@@ -1,7 +1,7 @@
-//! NewReno and CUBIC, alone and against each other, beside the closed forms of
+//! NewReno and CUBIC, alone and against each other, compared with the closed forms of
 //! `forebay_testkit::duel::sawtooth`; and those that look at delay (`delay`).
 //!
-//! `short.txt`, `full.txt` and their like beside this file are what a run must print. Measured
+//! `short.txt`, `full.txt` and their like next to this file are what a run must print. Measured
 //! values are rounded so that they show the science and not the scheduling of single packets. A
 //! change of behaviour shows in the diff of these files; a change for the worse fails the
 //! tolerances below even with new files.

@@ -10,14 +10,14 @@
 //!   such intervals in the whole grid and hence of 99.9 %, and in the 95 % interval of all rows
 //!   together. (CUBIC twice at 100 Mbit/s, 20 ms, 1 BDP: 45 % over seeds 1 to 5, 49.8 % over 1 to
 //!   40.) No run may leave 20 to 80 %.
-//! - **CUBIC beside NewReno**: between the two limits of `Overflow`. If an overflow hits both,
-//!   CUBIC's line is fair (1/2), and on its curve it gets the more the longer the cycle is. If it
-//!   hits the grower, NewReno, which grows by 1 and not by 0.53 per round trip, is hit more often:
-//!   5/8 for CUBIC, and less than with both where CUBIC's curve is the steeper one. Reality mixes
-//!   the two, so the mean must lie between the limits, widened by its 95 % interval and by half a
-//!   packet of the largest window, since windows are whole packets. (That shows at 10 Mbit/s, 20
-//!   ms, 0.5 BDP, where all seeds fall into the same pattern of 28 losses in 2.26 s: NewReno loses
-//!   at 8 to 13 packets, one or two of which FlightSize leaves out.)
+//! - **CUBIC competing with NewReno**: between the two limits of `Overflow`. If an overflow hits
+//!   both, CUBIC's line is fair (1/2), and on its curve it gets the more the longer the cycle is.
+//!   If it hits the grower, NewReno, which grows by 1 and not by 0.53 per round trip, is hit more
+//!   often: 5/8 for CUBIC, and less than with both where CUBIC's curve is the steeper one. Reality
+//!   mixes the two, so the mean must lie between the limits, widened by its 95 % interval and by
+//!   half a packet of the largest window, since windows are whole packets. (That shows at 10
+//!   Mbit/s, 20 ms, 0.5 BDP, where all seeds fall into the same pattern of 28 losses in 2.26 s:
+//!   NewReno loses at 8 to 13 packets, one or two of which FlightSize leaves out.)
 
 use super::table::{self, map};
 use super::{Algorithm, Net, duel};
@@ -37,7 +37,7 @@ const T_95_OF_ALL_ROWS: f64 = 2.064;
 const SEEDS: u64 = 5;
 const WARM_UP_CYCLES: f64 = 5.0;
 const HALF_A_PACKET: f64 = 0.5;
-/// No flow may have less beside its like.
+/// No flow may have less competing with its like.
 const STARVED: f64 = 0.2;
 
 pub fn table(nets: &[Net], cycles: u32) -> String {
@@ -90,7 +90,7 @@ fn mean_and_error(shares: &[f64]) -> (f64, f64) {
     (mean, (squares / (n - 1.0) / n).sqrt())
 }
 
-/// One algorithm beside itself, everywhere.
+/// One algorithm competing with itself, everywhere.
 fn all_rows(algorithm: Algorithm, shares: &[f64]) -> (String, Vec<String>) {
     let (share, error) = mean_and_error(shares);
     let half_width = T_95_OF_ALL_ROWS * error;

@@ -13,7 +13,7 @@ use std::collections::{BTreeSet, VecDeque};
 /// How to run.
 #[derive(Clone, Copy)]
 pub struct Engine {
-    /// Build the network for early transit, and tell it horizons.
+    /// Build the network for early transit, and give it horizons.
     pub early_transit: bool,
     /// The conditions that hold.
     pub guards: Guards,
@@ -120,7 +120,7 @@ impl Part {
         let event = self.events.front().map(|event| event.at);
         pending.into_iter().chain(event).min().unwrap_or(Time::MAX)
     }
-    /// All events up to and including `limit`; with `to_last_end` none behind the last end of a
+    /// All events up to and including `limit`; with `to_last_end` none after the last end of a
     /// flow.
     fn run(&mut self, limit: Time, to_last_end: bool) {
         while !(to_last_end && self.fabric.ends().1 == 0) {
@@ -194,7 +194,7 @@ impl Run {
         let window = spec.links.iter().map(|link| link.delay).min().unwrap_or(Span::ZERO);
         Run { parts, owner, window, end: None }
     }
-    /// Nobody looks before `look`.
+    /// No one looks before `look`.
     pub fn sample_not_before(&mut self, look: Time) {
         self.parts.iter_mut().for_each(|part| part.horizon.sample_not_before(look));
     }

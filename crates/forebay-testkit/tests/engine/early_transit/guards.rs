@@ -1,5 +1,5 @@
-//! Each condition of early transit switched off by its name: something must notice. With all of them
-//! on, the same networks show no difference to runs without early transit.
+//! Each condition of early transit switched off by its name: something must notice. With all of
+//! them on, the same networks show no difference to runs without early transit.
 
 use super::engine::{Engine, Reading, Run};
 use super::horizon;
@@ -9,7 +9,7 @@ use forebay_net::{Guard, Guards, NetSpec};
 use forebay_testkit::random;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// So many random networks are tried until one notices.
+/// This many random networks are tried until one notices.
 const TRIES: u64 = 200;
 
 /// One network and how it is run.
@@ -24,8 +24,8 @@ impl Case {
     fn new(spec: NetSpec) -> Case {
         Case { spec, seed: 1, engine: Engine::SIMPLE, looks: vec![Time::from_secs(100)] }
     }
-    /// A random network; every flow in it has an end, for early transit without a horizon would have
-    /// none either.
+    /// A random network; every flow in it has an end, for early transit without a horizon would
+    /// have none either.
     fn random(mut spec: NetSpec, seed: u64) -> Case {
         for flow in &mut spec.flows {
             flow.bytes.get_or_insert(300_000);

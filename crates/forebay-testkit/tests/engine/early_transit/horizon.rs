@@ -160,7 +160,7 @@ fn a_run_ends_when_a_link_becomes_faster() {
     assert_eq!(readings[0].conservation.4, 3);
 }
 
-/// A flow that would start a second behind the end of another, but has to stop before; and one that
+/// A flow that would start a second after the end of another, but has to stop before; and one that
 /// gives up.
 pub fn skipped() -> NetSpec {
     let mut world = World::new();
@@ -298,7 +298,7 @@ pub fn late() -> NetSpec {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     world.join(a, b, link(Rate::mbps(8), Span::from_millis(5), 100_000));
-    // With ECN no connection takes the short way: what a socket is armed for stays behind what it
+    // With ECN no connection takes the short way: what a socket is armed for stays after what it
     // waits for.
     let config = TcpConfig { ecn: true, ..PRESETS[0].config };
     let feedback = || AnyFeedback::Custom(Box::new(Late::default()));

@@ -176,7 +176,7 @@ fn newreno(init: Init) -> AnyController {
 }
 
 /// A flow from host `a` to host `b` over a diamond: by routes over the upper router, but from 200
-/// ms to 600 ms over the lower one, which is nearer. Behind the diamond a row of two routers. The
+/// ms to 600 ms over the lower one, which is nearer. After the diamond a row of two routers. The
 /// queues are short, so that what is lost depends on the order of packets.
 pub fn diamond() -> World {
     let mut world = World::new();

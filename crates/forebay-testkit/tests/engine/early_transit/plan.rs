@@ -9,7 +9,7 @@ use forebay_testkit::reading::{assert_same, read};
 use forebay_testkit::world::{World, link};
 use forebay_transport::PRESETS;
 
-/// Add two hosts behind three routers in a row, with a flow: the first link of the row, of six.
+/// Add two hosts after three routers in a row, with a flow: the first link of the row, of six.
 fn add_row(world: &mut World) -> LinkId {
     let (a, b) = (world.host("row a"), world.host("row b"));
     let routers = [1, 2, 3].map(|i| world.router(&format!("row {i}")));
@@ -61,7 +61,7 @@ fn compare(spec: &NetSpec) {
 #[test]
 fn an_inrpp_router_elsewhere_leaves_early_transit_to_the_rest() {
     let sim = the_row_looks_ahead(inrpp());
-    // fork to upper, behind a host's first link.
+    // fork to upper, after a host's first link.
     let refused = sim.early_transit(LinkId(2));
     assert_eq!(refused.upstream, Err(Ineligible::HoldsPackets(NodeId(2))));
     assert_eq!(sim.early_transit(LinkId(0)).arrivals, Err(Ineligible::NotPlain(NodeId(2))));
@@ -99,13 +99,13 @@ fn a_route_event_stops_early_transit_where_it_leads_and_nowhere_else() {
     // Where the two ways meet again; links 6 and 8 come from above and from below.
     let met = sim.early_transit(LinkId(10)).upstream;
     assert_eq!(met, Err(Ineligible::SeveralUpstreams(LinkId(6), LinkId(8))));
-    // Behind that the packets are in a row again.
+    // After that the packets are in a row again.
     assert_eq!(sim.early_transit(LinkId(12)).upstream, Ok(LinkId(10)));
     assert_eq!(sim.early_transit(LinkId(6)).upstream, Ok(up));
     compare(&diamond().spec);
 }
 
-/// For a while a router sends what it has for a host to a router behind which nothing is, and which
+/// For a while a router sends what it has for a host to a router with nothing beyond it, and which
 /// sends it back: each packet goes round until its time to live is over.
 #[test]
 fn packets_go_round_where_routes_lead_in_a_circle() {

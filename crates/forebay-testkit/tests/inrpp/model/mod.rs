@@ -6,7 +6,8 @@
 //! longer; a bounded number of pauses and faults comes at any time. Senders have few packets each,
 //! so that every run ends, and what must hold at the end holds in all of them.
 //!
-//! States are told apart by 64 bits of a hash, as `stateright` does. `cargo test -p forebay-testkit
+//! States are distinguished by 64 bits of a hash, as `stateright` does. `cargo test -p
+//! forebay-testkit
 //! --test inrpp model -- --nocapture` prints how many there were.
 #![allow(clippy::print_stdout)] // numbers of states
 
@@ -121,7 +122,7 @@ fn lost_and_swapped_acks_restarts_and_delays_end_as_well() {
 
 /// Packets that come into the first port of a line between its request and its effect (section
 /// IV-E of the paper): what two senders send in the longest time that an ACK needs, and one packet
-/// each. A packet waits behind another on each link, and for its turn of two in the cache of the
+/// each. A packet waits after another on each link, and for its turn of two in the cache of the
 /// slowest; its ACK comes over two links.
 fn margin(periods: [u8; 3], access: u8, pauses: u8) -> u64 {
     let slowest = *periods.iter().max().expect("three") as u64;
@@ -149,7 +150,7 @@ fn with_the_margin_no_packet_is_lost_and_with_a_fifth_of_it_some_are() {
 /// Not found, and no property here can find it. A nonce says who asks. Of which episode it is
 /// counts only where an echo decides: where a router knows no ACK of the flow, as it has restarted
 /// or held nothing when the last one passed. What echoes the first episode is held in the second
-/// one then, though nobody asks its flow. It is held as any other under that nonce is: the ACKs of
+/// one then, though no one asks its flow. It is held as any other under that nonce is: the ACKs of
 /// those that are asked let it go in its turn, or the watchdog does, and the next ACK of its own
 /// frees it; that is all that the properties ask. A cancellation frees its flow whatever nonce it
 /// carries, late or not. What an episode has left of credits is what it could have left within one.

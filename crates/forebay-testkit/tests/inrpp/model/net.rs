@@ -15,7 +15,7 @@ use forebay_router::inrpp::{CacheLimits, State};
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 use std::collections::VecDeque;
 
-/// RFC 6298: the least that an end point waits before it sends again.
+/// RFC 6298: the least that an end point waits before it retransmits.
 const RTO: Span = Span::from_secs(1);
 const MAX_CREDITS: u8 = 2;
 /// The window of a ramp is counted in quarters of a packet: from 4 packets on it grows by one for
@@ -139,7 +139,7 @@ pub struct Net {
     pub senders: Vec<Sender>,
     /// The number that each receiver expects next.
     expected: Vec<u8>,
-    /// Packets of each flow of which ACKs have told each port.
+    /// Packets of each flow that ACKs have reported to each port.
     seen: Vec<Vec<u8>>,
     pub lost: u8,
     /// A rule of a single step that was broken.
@@ -218,7 +218,7 @@ impl Net {
         }
         self.fill(shape, port);
     }
-    /// The receiver is beside the last router: its ACK is there at once.
+    /// The receiver is next to the last router: its ACK is there at once.
     fn receive(&mut self, shape: &Shape, port: usize, data: Data) {
         let expected = &mut self.expected[data.flow as usize];
         if data.number < *expected {
@@ -237,7 +237,7 @@ impl Net {
     fn pass_ack(&mut self, shape: &Shape, port: usize, ack: Ack) {
         let came = ack.option;
         let free_before = self.ports[port].others_free(ack.flow);
-        // How many routers were passed is nobody's business here.
+        // How many routers were passed does not matter here.
         let said = self.ports[port].on_ack(self.now, (ack.flow, ack.number), came);
         let said = BackPressure { routers: 0, ..said };
         let asks = matches!(said.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);

@@ -21,7 +21,7 @@ pub struct Data {
     pub echo: Option<Nonce>,
 }
 
-/// What is wrong with a machine. The faults stand around it, in what it is told and what it says:
+/// What is wrong with a machine. The faults stand around it, in its input and output:
 /// nothing of them is in the product.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 pub enum Mutant {
@@ -43,7 +43,7 @@ pub enum Mutant {
     HeldPasses,
     /// Its own request is read as one of somebody downstream.
     ReadsItself,
-    /// Algorithm 1 of the paper: between S_low and S_high nobody is asked any more.
+    /// Algorithm 1 of the paper: between S_low and S_high no flow is asked any more.
     SilentBetween,
     /// A request of downstream is passed on by an interface that is not congested.
     PassesRequestOn,
@@ -237,7 +237,7 @@ impl Port {
     fn straight_ack(&mut self, now: Time, news: (u8, Arrived), came: BackPressure) -> BackPressure {
         self.with(|m, _| m.on_ack(now, key(news.0), news.1, came))
     }
-    /// What the machine would say, without having been told.
+    /// What the machine would say, without input.
     fn asked_only(&self, now: Time, news: (u8, Arrived), came: BackPressure) -> BackPressure {
         self.machine.clone().on_ack(now, key(news.0), news.1, came)
     }

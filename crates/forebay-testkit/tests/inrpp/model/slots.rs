@@ -1,5 +1,5 @@
-//! Slots of time: links send one packet each so many slots, and whatever is on its way moves on. A
-//! run differs from this in when flows start, and in a bounded number of pauses and faults.
+//! Slots of time: links send one packet per fixed number of slots, and whatever is on its way moves
+//! on. A run differs from this in when flows start, and in a bounded number of pauses and faults.
 //!
 //! Longer runs than in any order can be seen whole this way: what goes wrong goes wrong after few
 //! surprises.

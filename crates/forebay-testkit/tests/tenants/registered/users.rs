@@ -21,7 +21,7 @@ const CHAIN: &str = r#"
     think = "1s"
 "#;
 
-/// Each flow opens a think time behind the end of the one before it at its sender.
+/// Each flow opens a think time after the end of the one before it at its sender.
 #[test]
 fn flows_follow_each_other_a_think_time_apart() {
     let flows = run(&Registry::default(), "newreno", CHAIN, &[]).per_flow;

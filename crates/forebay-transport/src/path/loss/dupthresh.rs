@@ -3,8 +3,8 @@
 use super::{DUP_THRESH, Evidence, Losses};
 use crate::path::scoreboard::{REPEATED, Scoreboard};
 
-/// Declare what the duplicate threshold says. Repeated transmissions are left to the retransmission
-/// timer.
+/// Declare lost what the duplicate threshold implies. Retransmissions are left to the
+/// retransmission timer.
 pub(super) fn detect(evidence: &Evidence, board: &mut Scoreboard, losses: &mut Losses<'_>) {
     if let Some(edge) = lost_below(board, evidence.mss).filter(|_| evidence.sack) {
         while let Some(at) = board.first_original().filter(|&i| board.get(i).start < edge) {

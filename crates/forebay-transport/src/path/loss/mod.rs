@@ -82,7 +82,7 @@ impl Detector {
         };
     }
     /// The path may store packets for long: silence is no loss, and what is missing may still come.
-    /// The first timeout is then a probe, of which the controller is not told; whatever arrives
+    /// The first timeout is then a probe, which is not reported to the controller; whatever arrives
     /// shows that the path is alive; a lost SYN says nothing of the window.
     #[inline]
     pub(crate) fn path_stores(&self) -> bool {
@@ -95,8 +95,8 @@ impl Detector {
             _ => None,
         }
     }
-    /// After how long without news the first segment is sent again; None: after the RTO. The board
-    /// is not empty.
+    /// After how long without news the first segment is retransmitted; None: after the RTO. The
+    /// board is not empty.
     #[inline]
     pub(crate) fn silence_wait(&self, now: Time, board: &Scoreboard) -> Option<Span> {
         match self {
@@ -193,7 +193,8 @@ impl Arrivals<'_> {
     pub(crate) fn are_wanted(&self) -> bool {
         self.detector.wants_arrivals()
     }
-    /// `s` has arrived. `sent_below`: where SND.NXT stood when it was sent, if it was sent again.
+    /// `s` has arrived. `sent_below`: where SND.NXT stood when it was sent, if it was
+    /// retransmitted.
     #[inline]
     pub(super) fn show(
         &mut self,
@@ -208,7 +209,7 @@ impl Arrivals<'_> {
     }
 }
 
-/// What detection may look at beside the scoreboard.
+/// What detection may look at besides the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub now: Time,
@@ -232,7 +233,7 @@ pub(crate) struct Losses<'a> {
     pub counters: &'a mut Counters,
     /// Segments declared lost.
     pub segments: u32,
-    /// Highest number of a repeated transmission declared lost.
+    /// Highest number of a retransmission declared lost.
     pub repeat: Option<u64>,
     /// Highest start of a segment declared lost.
     pub highest: Option<u64>,

@@ -1,6 +1,6 @@
-//! [`LossPolicy::HoldTolerant`], for networks that store packets for seconds and reorder them: RACK with
-//! a long reordering window for what was sent once; a short wait for short holes on a path that has
-//! lost a packet; a wait of its own for what was sent again; and what silences tell.
+//! [`LossPolicy::HoldTolerant`], for networks that store packets for seconds and reorder them: RACK
+//! with a long reordering window for what was sent once; a short wait for short holes on a path
+//! that has lost a packet; a separate wait for retransmissions; and what silences imply.
 //!
 //! [`LossPolicy::HoldTolerant`]: forebay_cc::LossPolicy::HoldTolerant
 
@@ -12,11 +12,11 @@ use forebay_base::{Span, Time};
 const MIN_RTO: Span = Span::from_secs(1);
 /// How many reordering windows a packet may be late.
 const WINDOWS: u64 = 3;
-/// For so long at least a short hole may be a packet on a detour.
+/// For at least this long a short hole may be a packet on a detour.
 const HOLE_WAIT: Span = Span::from_millis(200);
 /// The same on a path that has lost no packet so far: some detours are later by more.
 const FIRST_HOLE_WAIT: Span = MIN_RTO;
-/// It is waited for less than others only if so many times as much has arrived out of order as is
+/// It is waited for less than others only if this multiple has arrived out of order as is
 /// missing.
 const FEW: u64 = 8;
 /// A repair is waited for that many times as long as others took: where a cache fills at four times
@@ -27,8 +27,8 @@ const REPAIR_RTTS: u64 = 6;
 /// that is most of a cache.
 const SHORT_HOLE: usize = 3;
 
-/// What was sent once is told from what was sent again: caches serve the latter first, so that it
-/// says nothing of the former.
+/// Original transmissions are distinguished from retransmissions: caches serve the latter first, so
+/// that it says nothing of the former.
 #[derive(Debug, Default)]
 pub(crate) struct HoldTolerant {
     /// Of all transmissions.
@@ -44,7 +44,7 @@ pub(crate) struct HoldTolerant {
     round: Option<(u64, Time)>,
     /// A packet was lost on this path: short holes are waited for less.
     lossy: bool,
-    /// What packets that were sent again have taken, at most, less 1/64 for each later one.
+    /// Upper bound of the delay of retransmissions, less 1/64 for each later one.
     repair_rtt: Option<Span>,
     /// When one of them has arrived.
     repaired_at: Time,
@@ -54,7 +54,7 @@ pub(crate) struct HoldTolerant {
     gap: Option<Span>,
     /// When something that was sent once has arrived.
     heard_once: Time,
-    /// When the first segment was sent again because of a silence.
+    /// When the first segment was retransmitted because of a silence.
     probed: Option<Time>,
     floor: Span,
 }
@@ -66,8 +66,8 @@ impl HoldTolerant {
     }
 
     /// `s` has arrived; the arguments are those of [`Rack::on_arrival`]. `echo_is_older` counts
-    /// beyond holes too: a path that stores packets may bring an earlier copy long after a repeat
-    /// has left.
+    /// beyond holes too: a path that stores packets may bring an earlier copy long after a
+    /// retransmission has left.
     pub(super) fn on_arrival(
         &mut self,
         now: Time,
@@ -123,8 +123,8 @@ impl HoldTolerant {
         let wnd = self.rack.widened(srtt / 4).max(self.late).min(srtt);
         evidence.rto.max(self.rtt + wnd * WINDOWS)
     }
-    /// The controller says that the RTO is no less than `floor`. True if [`HoldTolerant::rto_floor`] has
-    /// fallen.
+    /// The controller says that the RTO is no less than `floor`. True if
+    /// [`HoldTolerant::rto_floor`] has fallen.
     pub(super) fn lower_floor(&mut self, floor: Span) -> bool {
         let before = self.rto_floor();
         self.floor = floor;
@@ -134,7 +134,7 @@ impl HoldTolerant {
     pub(super) fn rto_floor(&self) -> Span {
         MIN_RTO.max(self.gap.unwrap_or(Span::ZERO) * 2).max(self.floor)
     }
-    /// After how long without news the first segment is sent again, while nothing is known to be
+    /// After how long without news the first segment is retransmitted, while nothing is known to be
     /// lost; None: after the RTO. The board is not empty.
     pub(super) fn silence_wait(&self, now: Time, board: &Scoreboard) -> Option<Span> {
         let repairs_alone = board.has_repeats() && !board.has_originals();
@@ -151,10 +151,11 @@ impl HoldTolerant {
         let next = if first.start < self.reached { board.find(self.reached) } else { 0 };
         (next < board.len()).then(|| board.get(next).sent_at + self.rtt)
     }
-    /// There was a silence, and the first segment is sent again. The path may still hold the
-    /// others. Where what the last silence sent again has arrived, but nothing since that was sent
-    /// once, the path holds nothing more of before. At the next timeout what is old enough is lost,
-    /// too, if anything has arrived meanwhile: of a path that does not answer nothing is known.
+    /// There was a silence, and the first segment is retransmitted. The path may still hold the
+    /// others. Where what the last silence caused to be retransmitted has arrived, but nothing
+    /// since that was sent once, the path holds nothing more of before. At the next timeout what is
+    /// old enough is lost, too, if anything has arrived meanwhile: of a path that does not answer
+    /// nothing is known.
     pub(super) fn on_silence(&mut self, evidence: &Evidence, again: bool) -> Overdue {
         let before = self.probed.replace(evidence.now).filter(|&at| at < self.heard);
         let gone = before.filter(|&at| self.heard_once < at);
@@ -177,7 +178,7 @@ impl HoldTolerant {
         let least = if self.lossy { HOLE_WAIT } else { FIRST_HOLE_WAIT };
         Some(self.rack.widened(least.max(min_rtt / 4).max(self.late * 2)))
     }
-    /// How long a packet that was sent again is waited for.
+    /// How long a packet that was retransmitted is waited for.
     fn repair_wait(&self, evidence: &Evidence) -> Span {
         match self.repair_rtt {
             Some(rtt) => HOLE_WAIT.max(rtt * REPAIR_RTTS),

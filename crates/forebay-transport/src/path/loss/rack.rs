@@ -1,14 +1,15 @@
 //! RACK (RFC 8985 section 6): a packet is lost if one sent a reordering window later has arrived.
 //!
-//! Differs from RFC 8985 in: section 6.2 step 2 ignores the arrival of a repeat where TSecr is
-//! older than the repeat. TSecr is the timestamp of the last segment in order (RFC 7323 section
-//! 4.3), so that it is older for every repeat beyond a hole: a tail loss probe, or what follows a
-//! lost repeat, would say nothing, and only the retransmission timer could go on. As in Linux this
-//! test is for what is acknowledged in order (`tcp_skb_spurious_retrans`); for what is SACKed
-//! there is that of the RTT alone (`tcp_rack_advance`).
+//! Differs from RFC 8985 in: section 6.2 step 2 ignores the arrival of a retransmission where TSecr
+//! is older than the retransmission. TSecr is the timestamp of the last segment in order (RFC 7323
+//! section 4.3), so that it is older for every retransmission beyond a hole: a tail loss probe, or
+//! what follows a lost retransmission, would say nothing, and only the retransmission timer could
+//! go on. As in Linux this test is for what is acknowledged in order (`tcp_skb_spurious_retrans`);
+//! for what is SACKed there is that of the RTT alone (`tcp_rack_advance`).
 //!
 //! "Sent after" is a comparison of transmission numbers. Segments that were sent once are walked in
-//! stream order, which is the order of their transmission; those sent again in the order of theirs.
+//! stream order, which is the order of their transmission; those retransmitted in the order of
+//! theirs.
 
 use super::{Evidence, Losses};
 use crate::path::scoreboard::{REPEATED, Scoreboard, Segment};
@@ -78,7 +79,7 @@ impl Rack {
     }
 
     /// Steps 1 to 3: `s` has arrived. `sent_below` is where SND.NXT stood when it was sent, if it
-    /// was sent again. `echo_is_older`: the timestamp echo is that of an earlier copy.
+    /// was retransmitted. `echo_is_older`: the timestamp echo is that of an earlier copy.
     #[inline]
     pub(crate) fn on_arrival(
         &mut self,

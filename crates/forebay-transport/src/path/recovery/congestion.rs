@@ -1,5 +1,5 @@
-//! Losses, congestion, recovery episodes and timeouts: what the controller is told of them, what is
-//! sent again, and whether that was needed.
+//! Losses, congestion, recovery episodes and timeouts: what the controller learns of them, what is
+//! retransmitted, and whether that was needed.
 
 use super::{AckSummary, Detector, Episode, LossRecovery, NewReno, Pipe, Probe, Prr, Rule, Sender};
 use crate::config::Recovery;
@@ -41,7 +41,7 @@ impl LossRecovery {
         self.episode.as_ref().is_some_and(|e| matches!(e.rule, Rule::NewReno(_)))
     }
 
-    /// Run the detector. Returns how many segments it found lost, and the highest repeated
+    /// Run the detector. Returns how many segments it found lost, and the highest retransmitted
     /// transmission among them.
     fn detect(
         &mut self,
@@ -92,7 +92,7 @@ impl LossRecovery {
         }
     }
 
-    /// Tell the controller, once for what has been sent so far.
+    /// Notify the controller, once for what has been sent so far.
     fn reduce(&mut self, sender: &mut Sender, now: Time, cause: CongestionCause) {
         let event = Congestion {
             cause,
@@ -313,7 +313,7 @@ impl LossRecovery {
 
     /// The window in flight was reduced already, for a loss or a mark: Linux, tcp_enter_loss,
     /// reduces ssthresh only if it "has not yet been made inside this window". Without SACK nothing
-    /// tells how much of the flight has arrived: RFC 5681 eq. 4 by the letter.
+    /// shows how much of the flight has arrived: RFC 5681 eq. 4 by the letter.
     fn is_answered(&self, sender: &Sender) -> bool {
         let transport = self.owner == RecoveryOwner::Transport;
         let marked = sender.una() < self.ecn_point;
@@ -349,9 +349,9 @@ fn first_end(sender: &Sender) -> u64 {
 
 /// Was the retransmission needed? What waits for evidence.
 ///
-/// Eifel detection (RFC 3522): timestamps tell which transmission an ACK answers, after a timeout
-/// and in recovery. Without timestamps but with SACK new data decides after a timeout (F-RTO, RFC
-/// 5682 section 3). [`Controller::on_spurious`] gives back the window (RFC 4015).
+/// Eifel detection (RFC 3522): timestamps show which transmission an ACK acknowledges, after a
+/// timeout and in recovery. Without timestamps but with SACK new data decides after a timeout
+/// (F-RTO, RFC 5682 section 3). [`Controller::on_spurious`] gives back the window (RFC 4015).
 ///
 /// [`Controller::on_spurious`]: forebay_cc::Controller::on_spurious
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -361,7 +361,7 @@ pub(super) enum SpuriousCheck {
     /// Eifel: an ACK that advances and echoes less than this, in ms, answers an earlier
     /// transmission.
     Echo(u32),
-    /// F-RTO: the first segment was sent again and its ACK is awaited. SND.NXT then.
+    /// F-RTO: the first segment was retransmitted and its ACK is awaited. SND.NXT then.
     FirstAck { nxt: u64 },
     /// F-RTO: up to this many new segments leave instead of retransmissions, and the next ACK
     /// decides.
@@ -390,7 +390,7 @@ impl LossRecovery {
             (false, false) => SpuriousCheck::None,
         };
     }
-    /// Recovery begins: only timestamps can tell.
+    /// Recovery begins: only timestamps can decide.
     pub(super) fn question_recovery(&mut self, now: Time) {
         let now_ms = now.as_millis() as u32;
         let timestamps = self.agreed.timestamps;

@@ -93,7 +93,7 @@ impl Prr {
 pub(crate) struct Pipe {
     /// RescueRxt: rule 4 applies once SND.UNA is beyond it; u64::MAX: it was used.
     pub rescue: u64,
-    /// HighRxt: end of the highest segment sent again in this recovery.
+    /// HighRxt: end of the highest segment retransmitted in this recovery.
     pub high_rxt: u64,
     /// The next repetition is the one of rule 4, which leaves HighRxt alone.
     pub rescuing: bool,
@@ -104,7 +104,7 @@ impl Pipe {
     pub(crate) fn new(first_end: u64) -> Pipe {
         Pipe { rescue: first_end, high_rxt: first_end, rescuing: false }
     }
-    /// A segment that ends at `end` was sent again.
+    /// A segment that ends at `end` was retransmitted.
     pub(crate) fn on_repeat(&mut self, end: u64) {
         if !core::mem::take(&mut self.rescuing) {
             self.high_rxt = self.high_rxt.max(end);
@@ -128,7 +128,7 @@ impl NewReno {
     pub(crate) fn on_duplicate(&mut self, mss: u64) {
         self.window = self.window.saturating_add(mss);
     }
-    /// Deflate by what was acknowledged, less the segment that is sent again for it (step 3,
+    /// Deflate by what was acknowledged, less the segment that is retransmitted for it (step 3,
     /// partial ACK).
     pub(crate) fn on_partial_ack(&mut self, acked: u64, mss: u64) {
         self.window = self.window.saturating_sub(acked);

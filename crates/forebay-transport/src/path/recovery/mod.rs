@@ -1,4 +1,5 @@
-//! Loss recovery of a path: how losses are found, what is sent again and when, how much meanwhile.
+//! Loss recovery of a path: how losses are found, what is retransmitted and when, how much
+//! meanwhile.
 //!
 //! [`LossRecovery`] owns the loss detector, the RTT estimate, the timers that end in a
 //! retransmission or a probe, the recovery episode and its rule, and the check whether a
@@ -507,7 +508,7 @@ impl LossRecovery {
     pub(super) fn on_duplicate(&mut self) {
         self.dupacks += 1;
     }
-    /// What detection may look at beside the scoreboard.
+    /// What detection may look at besides the scoreboard.
     fn evidence(&self, now: Time, sender: &Sender) -> Evidence {
         Evidence {
             now,
@@ -612,7 +613,7 @@ impl LossRecovery {
         });
         self.probe_at = (now + wait).min(self.rto_at);
     }
-    /// What a probe waits beside 2 SRTT. `alone`: one segment is in flight, whose ACK the peer may
+    /// What a probe waits besides 2 SRTT. `alone`: one segment is in flight, whose ACK the peer may
     /// delay. Linux (`tcp_schedule_loss_probe`) then waits for its smallest RTO.
     #[inline]
     fn probe_allowance(&self, alone: bool, receiver: &Receiver) -> Span {

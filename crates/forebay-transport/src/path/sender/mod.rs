@@ -61,7 +61,7 @@ pub(super) struct Sender {
     send_end: u64,
     fin_allowed: bool,
     mss: u16,
-    /// What the peer takes in one segment beside its options, and beside ours.
+    /// What the peer takes in one segment besides its options, and besides ours.
     segment_limit: u16,
     /// Payload that the last packet had room for: less than `mss` where its stamp took some.
     payload_limit: u16,
@@ -163,7 +163,7 @@ impl Sender {
     pub(super) fn mappings(&self) -> Option<&Mappings> {
         self.mappings.as_deref()
     }
-    /// `len` bytes from data offset `data` on are to leave behind what was assigned before.
+    /// `len` bytes from data offset `data` on are to leave after what was assigned before.
     pub(super) fn assign(&mut self, data: u64, len: u64) {
         let run = Mapping { path: self.send_end, data, len };
         if let Some(mappings) = &mut self.mappings {
@@ -223,7 +223,7 @@ impl Sender {
         self.edits_headers
     }
 
-    // What the controller is told.
+    // What is reported to the controller.
 
     pub(super) fn couple(&mut self, siblings: &[Sibling], index: usize) {
         self.controller.couple(siblings, index);
@@ -271,7 +271,7 @@ impl Sender {
     pub(super) fn forget_sacks(&mut self) {
         self.board.forget_sacks();
     }
-    /// Index of the lowest segment that waits to be sent again.
+    /// Index of the lowest segment that awaits retransmission.
     #[inline]
     pub(super) fn next_lost(&mut self) -> Option<usize> {
         self.board.next_lost()
@@ -306,7 +306,7 @@ impl Sender {
         self.controller.edit_header(now, &next)
     }
 
-    /// Put the options together and cut the payload to what fits beside them. Returns its length.
+    /// Put the options together and cut the payload to what fits next to them. Returns its length.
     pub(super) fn fit(
         &mut self,
         version: IpVersion,
@@ -339,7 +339,7 @@ impl Sender {
             (self.segment_limit as u64).saturating_sub(option_bytes).min(u16::MAX as u64);
         let mut header = ip_bytes + TCP_HEADER_BYTES + option_bytes;
         if edits.has_fragment_header(version) {
-            // RFC 9293 section 3.7.1: what IP needs beside its header, the payload lacks.
+            // RFC 9293 section 3.7.1: what IP needs besides its header, the payload lacks.
             header += FRAGMENT_HEADER_BYTES as u64;
             let least_room = most.saturating_sub(FRAGMENT_HEADER_BYTES as u64);
             most = least_room.min((self.mss as u64).saturating_sub(FRAGMENT_HEADER_BYTES as u64));
@@ -399,7 +399,7 @@ impl Sender {
         }
         self.board.len() - 1
     }
-    /// Segment `index` has left: tell the controller, and count it.
+    /// Segment `index` has left: notify the controller, and count it.
     pub(super) fn on_sent(
         &mut self,
         now: Time,

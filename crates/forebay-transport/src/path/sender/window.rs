@@ -1,5 +1,5 @@
 //! The window of a sender. What ACKs say has arrived moves its left edge: scoreboard, rate samples
-//! and controller are brought up to date. Its right edge is limited, beside the controller, by the
+//! and controller are brought up to date. Its right edge is limited, besides the controller, by the
 //! peer's window, the send buffer and the pacer.
 
 use super::Sender;
@@ -238,7 +238,7 @@ impl Sender {
     pub(in crate::path) fn hold_until(&mut self, until: Time) {
         self.pacer.hold(until);
     }
-    /// A packet left at this pacing rate, with so many bytes of payload, and so many as an IP
+    /// A packet left at this pacing rate, with this many bytes of payload, and this many as an IP
     /// packet.
     pub(in crate::path) fn on_paced(&mut self, now: Time, payload: u16, wire_len: u16, rate: Rate) {
         match self.limits().send_quantum_bytes {
@@ -248,7 +248,7 @@ impl Sender {
     }
 }
 
-/// Packets that may leave at once after a pause or behind a late timer.
+/// Packets that may leave at once after a pause or a late timer.
 const QUANTUM_PACKETS: u64 = 2;
 
 /// Release times that are exact to the nanosecond: the fraction is carried from packet to packet.
@@ -514,7 +514,7 @@ impl Sender {
         true
     }
 
-    /// Tell the controller of an ACK. The only place where an [`Ack`] is built.
+    /// Report an ACK to the controller. The only place where an [`Ack`] is built.
     #[inline(always)]
     pub(in crate::path) fn notify_controller(
         &mut self,

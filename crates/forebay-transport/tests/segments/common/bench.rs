@@ -58,7 +58,7 @@ impl Lab {
     pub fn server(self) -> Bench {
         Bench::new(self, 1)
     }
-    /// A client past a handshake with an RTT of `rtt`, and what it sent behind it.
+    /// A client past a handshake with an RTT of `rtt`, and what it sent after it.
     pub fn connected(self, rtt: Span) -> (Bench, Vec<Seg>) {
         let mut bench = self.client();
         bench.open();
@@ -85,7 +85,7 @@ pub struct Inject {
     pub seq: Option<i64>,
     /// Acknowledged offset; None: no ACK flag.
     pub ack: Option<i64>,
-    /// Flags beside ACK.
+    /// Flags besides ACK.
     pub flags: TcpFlags,
     /// Payload bytes.
     pub len: u16,

@@ -1,4 +1,4 @@
-//! A window controller that does what a scenario says, and writes down what it was told.
+//! A window controller that does what a scenario says, and records what was reported to it.
 
 use super::MSS;
 use forebay_base::{OptionList, Rate, Span, Time};
@@ -8,7 +8,7 @@ use forebay_cc::{
 };
 use std::sync::{Arc, Mutex};
 
-/// What a controller was told, the options of ACKs left out.
+/// What was reported to a controller, the options of ACKs left out.
 #[derive(Clone, Debug)]
 pub enum Told {
     Established(RttView),
@@ -48,7 +48,7 @@ impl Log {
     fn push(&self, at: Time, told: Told) {
         self.0.lock().unwrap().push((at, told));
     }
-    /// All that was told so far.
+    /// All that was reported so far.
     pub fn all(&self) -> Vec<(Time, Told)> {
         self.0.lock().unwrap().clone()
     }

@@ -88,7 +88,7 @@ pub struct Seg {
     pub ts: Option<(u32, u32)>,
     /// SACK blocks as offsets, first block first.
     pub sack: Vec<(i64, i64)>,
-    /// Options beside timestamps.
+    /// Options other than timestamps.
     pub options: OptionList,
     /// ECN field of the IP header.
     pub ecn: Ecn,
@@ -137,7 +137,7 @@ impl Seg {
             label: String::new(),
         }
     }
-    /// Sequence space that it takes behind `off`: payload and FIN, not SYN.
+    /// Sequence space that it takes after `off`: payload and FIN, not SYN.
     pub fn end(&self) -> i64 {
         self.off + self.len as i64 + self.has(TcpFlags::FIN) as i64
     }

@@ -1,4 +1,4 @@
-//! Two connections over a scripted wire. Laws that hold for every TCP are checked on each packet
+//! Two connections over a scripted wire. Properties of every TCP are checked on each packet
 //! that is sent.
 
 use super::{Seg, connection};
@@ -14,7 +14,7 @@ pub struct Fate {
     pub drop: bool,
     /// It comes this much later.
     pub late: Span,
-    /// A second copy comes this much behind the first.
+    /// A second copy comes this much after the first.
     pub again: Option<Span>,
     /// It is marked, if it is ECN-capable.
     pub mark: bool,
@@ -379,7 +379,7 @@ impl Pair {
             Arrival { to: 1 - event.side, path: event.path, packet, seg: event.seg.clone() };
         self.on_wire.insert((at, self.counter), arrival);
     }
-    /// Laws of every TCP, whatever its options.
+    /// Properties of every TCP, whatever its options.
     fn check(&mut self, side: usize, path: usize, seg: &Seg) {
         let state = || format!("side {side} path {path} at {}: {seg:?}", self.now);
         let config = self.wiring.configs[side];

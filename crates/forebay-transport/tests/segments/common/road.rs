@@ -41,7 +41,7 @@ pub struct Road {
 pub type Makers = (fn() -> AnyController, fn() -> AnyFeedback);
 
 impl Road {
-    /// `delay` each way; the client's interface sends at `access`, the link behind it at
+    /// `delay` each way; the client's interface sends at `access`, the link after it at
     /// `bottleneck`.
     pub fn new(
         config: TcpConfig,

@@ -29,7 +29,7 @@ fn k4_has_two_detours_per_interface() {
 #[test]
 fn an_idle_network_is_quiet() {
     let mut world = settled(4, &[(0, 1), (0, 2), (0, 3), (1, 2), (1, 3), (2, 3)]);
-    // Each of 12 ends tells its list, and once more to confirm the other's.
+    // Each of 12 ends sends its list, and once more to confirm the other's.
     assert_eq!(world.messages, 24);
     assert!(world.routers.iter().all(|router| router.detours.next_timeout().is_none()));
     world.set_excess(0, 1, true);

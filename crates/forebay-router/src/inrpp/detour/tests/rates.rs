@@ -171,7 +171,7 @@ fn an_interface_out_of_push_closes_the_detour_at_once_and_for_t_d() {
     assert!(world.rate(0, 1, 2) > Some(90.0 * MBPS));
 }
 
-/// One that vanished without a last probe is told nothing after three of its intervals. The last
+/// One that vanished without a last probe gets no feedback after three of its intervals. The last
 /// that came in left 10 ms before the link went down.
 #[test]
 fn who_has_not_asked_for_three_intervals_is_forgotten() {
