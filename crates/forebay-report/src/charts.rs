@@ -230,9 +230,10 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
     let own = protocols.iter().map(|protocol| Series::of(protocol, Mark::Point));
     let mut series: Vec<Series> = referred.chain(own).collect();
     without_empty(&mut series, &mut rows);
-    let about = match series.iter().any(|series| series.mark == Mark::Tick) {
-        true => "Vertical lines: what the reference, a fluid max-min network, would need.",
-        false => "",
+    let about = if series.iter().any(|series| series.mark == Mark::Tick) {
+        "Vertical lines: what the reference, a fluid max-min network, would need."
+    } else {
+        ""
     };
     let axis = Scale::of(&rows)?;
     Some(Chart {
@@ -287,10 +288,7 @@ fn delay(
         for (class, metrics) in &aggregate.means.by_class {
             let several = protocols.len() > 1;
             let class = looks.of_class(protocol, (class, results.title_of(class)), several);
-            let of_run = match several {
-                false => String::new(),
-                true => format!("run of {}", protocol.title),
-            };
+            let of_run = if several { format!("run of {}", protocol.title) } else { String::new() };
             push(class.title.clone(), of_run, Look::of(&class), values(metrics));
         }
     }
@@ -352,9 +350,10 @@ impl Chart {
     pub fn html(&self) -> String {
         let Chart { id, title, axis: Scale { prefix, .. }, unit, about, .. } = self;
         let bars = self.series.iter().all(|series| series.mark == Mark::Bar);
-        let rows: String = match bars {
-            true => self.rows.iter().map(|row| self.bars(row)).collect(),
-            false => self.rows.iter().map(|row| self.points(row)).chain([self.ticks()]).collect(),
+        let rows: String = if bars {
+            self.rows.iter().map(|row| self.bars(row)).collect()
+        } else {
+            self.rows.iter().map(|row| self.points(row)).chain([self.ticks()]).collect()
         };
         let about = match about.as_str() {
             "" => String::new(),
@@ -452,9 +451,10 @@ impl Chart {
 /// A tick of an axis has as many digits as it needs.
 pub(super) fn tick(value: f64) -> String {
     let text = four_digits(value);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
     }
 }
 

@@ -93,10 +93,7 @@ fn table(
 ) -> String {
     let titles = |place: usize| html(&protocols[place].title);
     let one = places.iter().all(|(_, other)| *other == places[0].1);
-    let what = match one {
-        true => titles(places[0].1),
-        false => "the first folder".to_string(),
-    };
+    let what = if one { titles(places[0].1) } else { "the first folder".to_string() };
     let heads = places.iter().map(|&(own, other)| {
         let minus = if one { String::new() } else { format!(" − {}", titles(other)) };
         format!("<th scope=col>{}{}{minus}</th>", protocols[own].picture(), titles(own))

@@ -185,9 +185,10 @@ fn look(
         return protocol.clone();
     }
     let look = looks.of_class(protocol, (class, results.title_of(class)), several);
-    match several {
-        true => Protocol { title: format!("{} (run of {})", look.title, protocol.title), ..look },
-        false => look,
+    if several {
+        Protocol { title: format!("{} (run of {})", look.title, protocol.title), ..look }
+    } else {
+        look
     }
 }
 

@@ -280,9 +280,10 @@ fn conclude(
             let page = folder.join(REPORT_NAME);
             text.push_str(&format!("\nResults: {}\n", page.display()));
         }
-        match args.events.is_some() {
-            true => io::stderr().write_all(text.as_bytes())?,
-            false => out.write_all(text.as_bytes())?,
+        if args.events.is_some() {
+            io::stderr().write_all(text.as_bytes())?
+        } else {
+            out.write_all(text.as_bytes())?
         }
     }
     out.flush()?;
@@ -297,9 +298,10 @@ fn conclude(
             _ => Failure::run(what),
         });
     }
-    match cancelled {
-        true => Err(Failure::Interrupted(missing(&summary.missing, wanted))),
-        false => unmet(&summary, args.json).map_or(Ok(()), |text| Err(Failure::Unmet(text))),
+    if cancelled {
+        Err(Failure::Interrupted(missing(&summary.missing, wanted)))
+    } else {
+        unmet(&summary, args.json).map_or(Ok(()), |text| Err(Failure::Unmet(text)))
     }
 }
 

@@ -112,10 +112,7 @@ pub fn exact(unit: Unit, value: f64) -> String {
 
 /// A number without zeros at the end of its fraction.
 pub fn trimmed(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
-    }
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 /// The unit for values up to `largest`, and what to multiply them by. Times of which the smallest

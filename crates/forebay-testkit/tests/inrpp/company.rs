@@ -81,10 +81,8 @@ fn tcp_has_its_turn_beside_inrpp() {
 fn last_of_51(pooled: bool) -> (f64, f64) {
     let mut world = World::new();
     let quiet = Settings { detours: false, ..settings(cache(1_000_000)) };
-    let [a, b] = ["a", "b"].map(|name| match pooled {
-        true => router(&mut world, name, &quiet),
-        false => world.router(name),
-    });
+    let [a, b] = ["a", "b"]
+        .map(|name| if pooled { router(&mut world, name, &quiet) } else { world.router(name) });
     world.join(a, b, pooled_link(Rate::mbps(10), NEAR));
     let inrpp = transport(&mut world, "inrpp", config());
     let cubic = transport(&mut world, "cubic", config());

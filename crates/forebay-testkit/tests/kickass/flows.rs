@@ -147,9 +147,12 @@ fn lab(
     };
     let (sender, receiver) = (protocol(name, &params), protocol(name, &params));
     let controller = move |init: Init| sender.build(init);
-    let feedback = move || match mute {
-        true => AnyFeedback::Custom(Box::new(Mute(KickAssReceiver::new(&params)))),
-        false => receiver.build_feedback(),
+    let feedback = move || {
+        if mute {
+            AnyFeedback::Custom(Box::new(Mute(KickAssReceiver::new(&params))))
+        } else {
+            receiver.build_feedback()
+        }
     };
     let transport = world.transport_with(name, config, controller, feedback);
     world.flow((a, b), Time::ZERO, bytes, transport);
