@@ -99,15 +99,20 @@ pub(super) struct Chart {
 /// The charts that there are numbers for.
 pub(super) fn charts(results: &Results, protocols: &[Protocol], looks: &Looks) -> Vec<Chart> {
     let delays = [
-        (
-            "one-way-delay",
-            "One-way delay of packets with payload",
-            "one-way delay",
-            "one_way_delay",
-        ),
-        ("rtt", "Round-trip time, the senders' samples", "round-trip time", "rtt"),
+        Delay {
+            id: "one-way-delay",
+            title: "One-way delay of packets with payload",
+            quantity: "one-way delay",
+            metric: "one_way_delay",
+        },
+        Delay {
+            id: "rtt",
+            title: "Round-trip time, the senders' samples",
+            quantity: "round-trip time",
+            metric: "rtt",
+        },
     ];
-    let delays = delays.into_iter().filter_map(|names| delay(results, (protocols, looks), names));
+    let delays = delays.iter().filter_map(|of| delay(results, protocols, looks, of));
     let mut delays: Vec<Chart> = delays.collect();
     share_unit(&mut delays);
     let all = [completion(results, protocols), utilisation(results, protocols)];
@@ -261,16 +266,22 @@ fn without_empty(series: &mut Vec<Series>, rows: &mut [Row]) {
     }
 }
 
+/// A delay that has a chart.
+struct Delay {
+    id: &'static str,
+    title: &'static str,
+    quantity: &'static str,
+    /// The metrics' names, up to the statistic.
+    metric: &'static str,
+}
+
 /// Mean and percentiles of a delay: a row for each protocol; where a run has several classes of
 /// flows, a row for each of them.
-fn delay(
-    results: &Results,
-    (protocols, looks): (&[Protocol], &Looks),
-    (id, title, quantity, key): (&'static str, &str, &'static str, &str),
-) -> Option<Chart> {
+fn delay(results: &Results, protocols: &[Protocol], looks: &Looks, of: &Delay) -> Option<Chart> {
+    let Delay { id, title, quantity, metric } = *of;
     let mut rows = Vec::new();
     let values = |of: &BTreeMap<String, Interval>| -> Vec<Option<f64>> {
-        let value = |name: &str| Some(of.get(&format!("{key}_{name}_ms"))?.mean * 1e-3);
+        let value = |name: &str| Some(of.get(&format!("{metric}_{name}_ms"))?.mean * 1e-3);
         STATISTICS.iter().map(|(_, name)| value(name)).collect()
     };
     let mixed = results.aggregate.iter().any(|a| a.means.by_class.len() > 1);
@@ -287,7 +298,7 @@ fn delay(
         }
         for (class, metrics) in &aggregate.means.by_class {
             let several = protocols.len() > 1;
-            let class = looks.of_class(protocol, (class, results.title_of(class)), several);
+            let class = looks.of_class(protocol, class, results.title_of(class), several);
             let of_run = if several { format!("run of {}", protocol.title) } else { String::new() };
             push(class.title.clone(), of_run, Look::of(&class), values(metrics));
         }

@@ -67,7 +67,7 @@ pub fn run(
         None => None,
     };
     let watched = Watched { events: filter, links: links.as_deref() };
-    let mut done = simulate(args, &scenario, (watched, admission.jobs), (store.as_ref(), &cancel));
+    let mut done = simulate(args, &scenario, watched, admission.jobs, store.as_ref(), &cancel);
     done.memory = done.memory.chosen_by(admission);
     conclude(args, &scenario, done, store, out, paint)
 }
@@ -194,8 +194,10 @@ struct Watched<'a> {
 fn simulate(
     args: &RunArgs,
     scenario: &Scenario,
-    (Watched { events, links }, jobs): (Watched<'_>, usize),
-    (store, cancel): (Option<&Store>, &AtomicBool),
+    Watched { events, links }: Watched<'_>,
+    jobs: usize,
+    store: Option<&Store>,
+    cancel: &AtomicBool,
 ) -> Sweep {
     let bar = Progress::start().lines(!args.json);
     let tell = |progress: &SweepProgress| {

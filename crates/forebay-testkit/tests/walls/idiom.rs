@@ -6,21 +6,29 @@
 //!   `From`, whose function takes one argument.
 //! - `match` on a `bool`: two arms, `true` and `false` or `_`, without guards. That is an `if`.
 //! - `for_each` on the iterator of an `Option`: that is an `if let`. Types are not known here, so a
-//!   value counts as an `Option` if it is `Some(..)`, if the file declares it as one (a field, a
-//!   parameter, a `let` with a type, a function's result), or if it is made by a method that
-//!   returns nothing else (`first`, `checked_add`, `ok`, ...).
+//!   value counts as an `Option` if it is `Some(..)`, if it is declared as one (a parameter, a `let`
+//!   with a type), if every field or function of its name in the crate is one or returns one, or if
+//!   it is made by a method that returns nothing else (`first`, `checked_add`, `ok`, ...).
 //!
 //! Code in the arguments and definitions of macros is not read.
 
 use super::modules::is_for_tests;
 use super::source::is_test_file;
-use super::{assert_none, rust_files};
-use std::collections::BTreeSet;
+use super::{File, assert_none, rust_files};
+use std::collections::{BTreeMap, BTreeSet};
 use syn::visit::{self, Visit};
 use syn::{Expr, Lit, Member, Pat, ReturnType, Type};
 
 /// Files in which the three are still found, with the number of places.
-const KNOWN: &[(&str, usize)] = &[];
+const KNOWN: &[(&str, usize)] = &[
+    ("crates/forebay-scenario/src/plan/build.rs", 2),
+    ("crates/forebay-scenario/src/plan/caches.rs", 1),
+    ("crates/forebay-scenario/src/plan/network.rs", 1),
+    ("crates/forebay-scenario/src/resolve/flows.rs", 2),
+    ("crates/forebay-scenario/src/resolve/life.rs", 3),
+    ("crates/forebay-scenario/src/resolve/text.rs", 1),
+    ("crates/forebay-scenario/src/resolve/topology.rs", 1),
+];
 
 /// Methods of the standard library that return an `Option` and nothing else, whatever they are
 /// called on.
@@ -56,11 +64,25 @@ const OPTIONS: &[&str] = &[
     "then_some",
 ];
 
-/// The names that a file declares with the type `Option`.
+/// The names of fields and functions that a crate declares: whether all that have the name are
+/// (return) an `Option`.
 #[derive(Default)]
 struct Options {
-    fields: BTreeSet<String>,
-    functions: BTreeSet<String>,
+    fields: BTreeMap<String, bool>,
+    functions: BTreeMap<String, bool>,
+}
+
+impl Options {
+    fn field(&self, name: &str) -> bool {
+        self.fields.get(name) == Some(&true)
+    }
+    fn function(&self, name: &str) -> bool {
+        self.functions.get(name) == Some(&true)
+    }
+}
+
+fn declare(names: &mut BTreeMap<String, bool>, name: &syn::Ident, option: bool) {
+    *names.entry(name.to_string()).or_insert(true) &= option;
 }
 
 fn is_option(of: &Type) -> bool {
@@ -73,22 +95,20 @@ fn is_option(of: &Type) -> bool {
 
 impl<'ast> Visit<'ast> for Options {
     fn visit_field(&mut self, field: &'ast syn::Field) {
-        if let Some(ident) = field.ident.as_ref().filter(|_| is_option(&field.ty)) {
-            self.fields.insert(ident.to_string());
+        if let Some(name) = &field.ident {
+            declare(&mut self.fields, name, is_option(&field.ty));
         }
     }
     fn visit_signature(&mut self, signature: &'ast syn::Signature) {
-        if let ReturnType::Type(_, of) = &signature.output
-            && is_option(of)
-        {
-            self.functions.insert(signature.ident.to_string());
-        }
+        let result = &signature.output;
+        let option = matches!(result, ReturnType::Type(_, of) if is_option(of));
+        declare(&mut self.functions, &signature.ident, option);
     }
 }
 
 /// What a file holds of the three.
-struct Reader {
-    options: Options,
+struct Reader<'a> {
+    options: &'a Options,
     /// The functions around, outermost first.
     functions: Vec<String>,
     /// Variables of the functions around whose declared type is `Option`.
@@ -98,7 +118,17 @@ struct Reader {
     found: Vec<String>,
 }
 
-impl Reader {
+impl Reader<'_> {
+    fn new(options: &Options) -> Reader<'_> {
+        Reader {
+            options,
+            functions: Vec::new(),
+            variables: BTreeSet::new(),
+            in_from: false,
+            found: Vec::new(),
+        }
+    }
+
     fn complain(&mut self, what: &str) {
         let place = self.functions.last().map_or("", String::as_str);
         self.found.push(format!("`{place}`: {what}"));
@@ -128,7 +158,7 @@ impl Reader {
             Expr::Reference(inner) => self.makes_option(&inner.expr),
             Expr::Paren(inner) => self.makes_option(&inner.expr),
             Expr::Field(field) => match &field.member {
-                Member::Named(name) => self.options.fields.contains(&name.to_string()),
+                Member::Named(name) => self.options.field(&name.to_string()),
                 Member::Unnamed(_) => false,
             },
             Expr::Path(path) => {
@@ -136,16 +166,15 @@ impl Reader {
             }
             Expr::Call(call) => match &*call.func {
                 Expr::Path(path) => path.path.segments.last().is_some_and(|last| {
-                    last.ident == "Some" || self.options.functions.contains(&last.ident.to_string())
+                    last.ident == "Some" || self.options.function(&last.ident.to_string())
                 }),
                 _ => false,
             },
             Expr::MethodCall(call) => {
                 let name = call.method.to_string();
                 let keeps = ["as_ref", "as_mut", "take", "cloned", "copied", "filter", "map"];
-                let own = matches!(&*call.receiver, Expr::Path(path) if path.path.is_ident("self"));
                 OPTIONS.contains(&name.as_str())
-                    || (own && self.options.functions.contains(&name))
+                    || self.options.function(&name)
                     || (keeps.contains(&name.as_str()) && self.makes_option(&call.receiver))
             }
             _ => false,
@@ -161,7 +190,7 @@ fn is_bool(pattern: &Pat) -> bool {
     matches!(pattern, Pat::Lit(literal) if matches!(literal.lit, Lit::Bool(_)))
 }
 
-impl<'ast> Visit<'ast> for Reader {
+impl<'ast> Visit<'ast> for Reader<'_> {
     fn visit_item_mod(&mut self, item: &'ast syn::ItemMod) {
         if !item.attrs.iter().any(is_for_tests) {
             visit::visit_item_mod(self, item);
@@ -219,51 +248,61 @@ impl<'ast> Visit<'ast> for Reader {
     }
 }
 
-/// What product code holds of the three, each with the function in which it stands.
-pub fn habits(path: &str, text: &str) -> Vec<String> {
-    if is_test_file(path) {
-        return Vec::new();
+/// What the product code of crates holds of the three, for each file, with the functions in which
+/// they stand.
+fn habits(files: &[File]) -> BTreeMap<String, Vec<String>> {
+    let mut crates: BTreeMap<&str, Vec<(&str, syn::File)>> = BTreeMap::new();
+    // `x_tests.rs` is a module of tests.
+    let product = |path: &str| !is_test_file(path) && !path.ends_with("_tests.rs");
+    for File { path, text } in files.iter().filter(|file| product(&file.path)) {
+        let parsed = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}"));
+        let package = path.split('/').nth(1).expect("a file of a crate");
+        crates.entry(package).or_default().push((path, parsed));
     }
-    let file = syn::parse_file(text).unwrap_or_else(|error| panic!("{path}: {error}"));
-    let mut options = Options::default();
-    options.visit_file(&file);
-    let mut reader = Reader {
-        options,
-        functions: Vec::new(),
-        variables: BTreeSet::new(),
-        in_from: false,
-        found: Vec::new(),
-    };
-    reader.visit_file(&file);
-    reader.found.iter().map(|found| format!("{path}: {found}")).collect()
+    let mut found = BTreeMap::new();
+    for files in crates.values() {
+        let mut options = Options::default();
+        files.iter().for_each(|(_, parsed)| options.visit_file(parsed));
+        for (path, parsed) in files {
+            let mut reader = Reader::new(&options);
+            reader.visit_file(parsed);
+            found.insert(path.to_string(), reader.found);
+        }
+    }
+    found
 }
 
-/// Where a file's count and the known one part.
-fn complaints(path: &str, found: &[String], known: &[(&str, usize)]) -> Vec<String> {
-    let known = known.iter().find(|(known, _)| *known == path).map_or(0, |(_, count)| *count);
-    if found.len() > known {
-        found.to_vec()
-    } else if found.len() < known {
-        vec![format!("{path}: {} places, {known} in the list of known ones", found.len())]
-    } else {
-        Vec::new()
+/// Where what is found and the list of known files part.
+fn complaints(found: &BTreeMap<String, Vec<String>>, known: &[(&str, usize)]) -> Vec<String> {
+    let known: BTreeMap<&str, usize> = known.iter().copied().collect();
+    let mut complaints = Vec::new();
+    for (path, habits) in found {
+        let count = known.get(path.as_str()).copied().unwrap_or(0);
+        if habits.len() > count {
+            complaints.extend(habits.iter().map(|habit| format!("{path}: {habit}")));
+        } else if habits.len() < count {
+            complaints.push(format!("{path}: {} places, but {count} are known", habits.len()));
+        }
     }
+    let gone = known.keys().filter(|path| !found.contains_key(**path));
+    complaints.extend(gone.map(|path| format!("{path}: known, but there is no such file")));
+    complaints
 }
 
 #[test]
-fn habits_are_broken() {
-    let files = rust_files();
-    let of_file = |file: &super::File| {
-        complaints(&file.path, &habits(&file.path, &file.text), KNOWN)
-    };
-    assert_none(files.iter().flat_map(of_file).collect());
-    let gone = KNOWN.iter().filter(|(path, _)| files.iter().all(|file| file.path != *path));
-    assert_none(gone.map(|(path, _)| format!("{path}: known, but there is no such file")).collect());
+fn arguments_are_not_packed_and_choices_are_plain() {
+    assert_none(complaints(&habits(&rust_files()), KNOWN));
 }
 
-/// The number of habits in `code`.
+/// What `code` holds.
+fn of_code(path: &str, code: &str) -> Vec<String> {
+    let files = [File { path: path.to_string(), text: code.to_string() }];
+    habits(&files).into_values().flatten().collect()
+}
+
+/// How much of it.
 fn seen(code: &str) -> usize {
-    habits("crates/x/src/y.rs", code).len()
+    of_code("crates/x/src/y.rs", code).len()
 }
 
 #[test]
@@ -273,8 +312,8 @@ fn a_packed_parameter_is_seen() {
     assert_eq!(seen("trait T { fn f((a, b): (u8, u8)) {} }"), 1);
     assert_eq!(seen("impl T for S { fn f((a, b): (u8, u8)) {} }"), 1);
     assert_eq!(seen("fn g() { fn f((a, b): (u8, u8)) {} }"), 1);
-    let of_y = habits("crates/x/src/y.rs", "fn f((a, b): (u8, u8)) {}");
-    assert_eq!(of_y, ["crates/x/src/y.rs: `f`: a parameter is a tuple pattern"]);
+    let of_f = of_code("crates/x/src/y.rs", "fn f((a, b): (u8, u8)) {}");
+    assert_eq!(of_f, ["`f`: a parameter is a tuple pattern"]);
 }
 
 #[test]
@@ -291,7 +330,9 @@ fn a_pair_a_closure_a_test_and_from_are_free() {
     for code in free {
         assert_eq!(seen(code), 0, "{code}");
     }
-    assert_eq!(habits("crates/x/tests/y.rs", "fn f((a, b): (u8, u8)) {}"), [""; 0]);
+    for path in ["crates/x/tests/y.rs", "crates/x/src/y/tests.rs", "crates/x/src/y_tests.rs"] {
+        assert_eq!(of_code(path, "fn f((a, b): (u8, u8)) {}"), [""; 0], "{path}");
+    }
 }
 
 #[test]
@@ -299,7 +340,10 @@ fn a_match_on_a_flag_is_seen() {
     assert_eq!(seen("fn f() { match flag { true => a(), false => b() } }"), 1);
     assert_eq!(seen("fn f() { match a < b { false => {} _ => {} } }"), 1);
     assert_eq!(seen("const X: u8 = match FLAG { true => 1, false => 2 };"), 1);
-    assert_eq!(seen("fn f() { g(|x| match x { true => match y { true => 1, _ => 2 }, _ => 3 }) }"), 2);
+    assert_eq!(
+        seen("fn f() { g(|x| match x { true => match y { true => 1, _ => 2 }, _ => 3 }) }"),
+        2
+    );
     assert_eq!(seen("fn f() { match flag { true if x => a(), _ => b() } }"), 0);
     assert_eq!(seen("fn f() { match x { (true, _) => a(), _ => b() } }"), 0);
     assert_eq!(seen("fn f() { match x { Some(true) => a(), _ => b() } }"), 0);
@@ -334,10 +378,24 @@ fn for_each_on_an_option_is_seen() {
 }
 
 #[test]
+fn a_field_of_another_file_is_known() {
+    let of = |declared: &str| {
+        let a = File { path: "crates/x/src/a.rs".to_string(), text: declared.to_string() };
+        let text = "fn f(s: S) { s.x.iter().for_each(g) }".to_string();
+        let b = File { path: "crates/x/src/b.rs".to_string(), text };
+        habits(&[a, b]).into_values().flatten().count()
+    };
+    assert_eq!(of("struct S { x: Option<u8> }"), 1);
+    assert_eq!(of("struct S { x: Option<u8> } struct Other { x: Vec<u8> }"), 0);
+}
+
+#[test]
 fn a_known_file_may_neither_grow_nor_shrink() {
-    let two = ["a".to_string(), "b".to_string()];
-    assert_eq!(complaints("x.rs", &two, &[]).len(), 2);
-    assert_eq!(complaints("x.rs", &two, &[("x.rs", 2)]).len(), 0);
-    assert_eq!(complaints("x.rs", &two, &[("x.rs", 1)]).len(), 2);
-    assert_eq!(complaints("x.rs", &two, &[("x.rs", 3)]).len(), 1);
+    let two = ["a", "b"].map(str::to_string).to_vec();
+    let found = BTreeMap::from([("x.rs".to_string(), two)]);
+    assert_eq!(complaints(&found, &[]), ["x.rs: a", "x.rs: b"]);
+    assert_eq!(complaints(&found, &[("x.rs", 2)]).len(), 0);
+    assert_eq!(complaints(&found, &[("x.rs", 1)]).len(), 2);
+    assert_eq!(complaints(&found, &[("x.rs", 3)]).len(), 1);
+    assert_eq!(complaints(&found, &[("x.rs", 2), ("gone.rs", 1)]).len(), 1);
 }

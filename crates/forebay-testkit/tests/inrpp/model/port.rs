@@ -212,12 +212,7 @@ impl Port {
     }
 
     /// An ACK comes from downstream; what it says when it has passed.
-    pub fn on_ack(
-        &mut self,
-        now: Time,
-        (flow, number): (u8, u8),
-        came: BackPressure,
-    ) -> BackPressure {
+    pub fn on_ack(&mut self, now: Time, flow: u8, number: u8, came: BackPressure) -> BackPressure {
         let factor = if self.is(Mutant::DoubleCredit) { 2 } else { 1 };
         let before = (number as u32 + 1) * PACKET_BYTES as u32 * factor;
         let news = (flow, Arrived { before, highest: before });
