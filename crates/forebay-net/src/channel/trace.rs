@@ -7,8 +7,7 @@ use forebay_base::{Rate, Span, Time};
 
 /// Why a trace was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-// Not `non_exhaustive`: forebay-scenario has words for each, and must not compile without those
-// of a new one.
+#[non_exhaustive]
 pub enum TraceError {
     /// No opportunity at all.
     Empty,

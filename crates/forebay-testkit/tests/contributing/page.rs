@@ -64,9 +64,9 @@ fn copy(from: &Path, to: &Path) {
         let path = entry.expect("an entry").path();
         let target = to.join(path.file_name().expect("a name"));
         if path.is_dir() {
-            copy(&path, &target)
+            copy(&path, &target);
         } else {
-            drop(fs::copy(&path, &target).expect("a copy"))
+            fs::copy(&path, &target).expect("a copy");
         }
     }
 }

@@ -207,16 +207,16 @@ impl<'ast> Visit<'ast> for Reader<'_> {
     }
     fn visit_item_fn(&mut self, item: &'ast syn::ItemFn) {
         if !item.attrs.iter().any(is_for_tests) {
-            self.function(&item.sig, item, |reader, item| visit::visit_item_fn(reader, item));
+            self.function(&item.sig, item, visit::visit_item_fn);
         }
     }
     fn visit_impl_item_fn(&mut self, item: &'ast syn::ImplItemFn) {
         if !item.attrs.iter().any(is_for_tests) {
-            self.function(&item.sig, item, |reader, item| visit::visit_impl_item_fn(reader, item));
+            self.function(&item.sig, item, visit::visit_impl_item_fn);
         }
     }
     fn visit_trait_item_fn(&mut self, item: &'ast syn::TraitItemFn) {
-        self.function(&item.sig, item, |reader, item| visit::visit_trait_item_fn(reader, item));
+        self.function(&item.sig, item, visit::visit_trait_item_fn);
     }
     fn visit_local(&mut self, local: &'ast syn::Local) {
         if let Pat::Type(typed) = &local.pat
