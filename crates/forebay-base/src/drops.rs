@@ -9,6 +9,7 @@ macro_rules! reasons {
         /// Why a packet was dropped.
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
         #[repr(u8)]
+        #[non_exhaustive]
         pub enum DropReason { $($(#[$doc])* $name),* }
         impl DropReason {
             /// All reasons in order.

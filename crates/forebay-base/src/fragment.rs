@@ -35,6 +35,7 @@ const COPIED: u8 = 0x80;
 
 /// Why a packet was not cut.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum CutError {
     /// IPv6 where IPv4 was to be cut, for routers never cut IPv6 (RFC 8200 section 5); or the other
     /// way round.
@@ -95,13 +96,13 @@ pub fn cut_ipv4(
     arena: &mut Arena,
 ) -> Result<(Packet, Packet), Uncut> {
     let payload = packet.wire_len() - packet.ip_header_len(arena);
-    let version = (IpVersion::V4, false);
-    if let Some(reason) = reason_against(&packet, (first_payload, payload), version, arena) {
+    let version = IpVersion::V4;
+    if let Some(reason) = reason_against(&packet, first_payload, payload, version, false, arena) {
         return Err(Uncut { packet, reason });
     }
     let is_plain = payload + IPV4_HEADER_BYTES == packet.wire_len();
     if packet.kind() == Kind::Tcp && is_plain {
-        return Ok(cut_segment(packet, (first_payload, payload - first_payload), arena));
+        return Ok(cut_segment(packet, first_payload, payload - first_payload, arena));
     }
     Ok(cut_any(packet, first_payload, arena))
 }
@@ -120,8 +121,8 @@ pub fn cut_ipv6(
 ) -> Result<(Packet, Packet), Uncut> {
     let insert = insert.filter(|_| packet.kind() == Kind::Tcp && packet.dont_fragment());
     let payload = packet.wire_len() - packet.ip_header_len(arena);
-    let version = (IpVersion::V6, insert.is_some());
-    if let Some(reason) = reason_against(&packet, (first_payload, payload), version, arena) {
+    let (version, inserts) = (IpVersion::V6, insert.is_some());
+    if let Some(reason) = reason_against(&packet, first_payload, payload, version, inserts, arena) {
         return Err(Uncut { packet, reason });
     }
     if let Some(id) = insert {
@@ -132,7 +133,7 @@ pub fn cut_ipv6(
 
 /// A TCP segment without IP options: most packets. Its fragments get what they need and no more.
 #[inline(always)] // its pieces are made where the caller wants them
-fn cut_segment(packet: Packet, (first, second): (u16, u16), arena: &mut Arena) -> (Packet, Packet) {
+fn cut_segment(packet: Packet, first: u16, second: u16, arena: &mut Arena) -> (Packet, Packet) {
     let (dscp, ip_id) = packet.cold_part(arena).map_or((0, 0), |cold| (cold.dscp, cold.ip_id));
     let mut lead = packet.piece_of_segment(first, true);
     let mut tail = packet.piece_of_segment(second, false);
@@ -160,8 +161,10 @@ fn cut_any(packet: Packet, first_payload: u16, arena: &mut Arena) -> (Packet, Pa
 #[inline]
 fn reason_against(
     packet: &Packet,
-    (first_payload, payload): (u16, u16),
-    (version, inserts): (IpVersion, bool),
+    first_payload: u16,
+    payload: u16,
+    version: IpVersion,
+    inserts: bool,
     arena: &Arena,
 ) -> Option<CutError> {
     if packet.version() != version {

@@ -68,15 +68,13 @@ fn text(report: &BenchReport, paint: Paint) -> String {
             table.push(format!("   {}*", peer.simulator), other(peer));
         }
     }
-    let mut text = match report.rows.is_empty() {
-        true => String::new(),
-        false => table.render(paint),
-    };
+    let mut text = if report.rows.is_empty() { String::new() } else { table.render(paint) };
     for row in &report.rows {
         let [completed, flows] = row.completed;
-        let ended = match endless(&row.name) {
-            true => format!("{flows} flows without end"),
-            false => format!("{completed} of {flows} flows completed"),
+        let ended = if endless(&row.name) {
+            format!("{flows} flows without end")
+        } else {
+            format!("{completed} of {flows} flows completed")
         };
         let mut line = format!("{}: trace {}, {ended}", row.name, row.trace_hash);
         if let Some(build_s) = row.build_s {

@@ -89,9 +89,10 @@ fn found(of: &ExpectationResult, value: Option<String>) -> String {
             None => value,
         },
     };
-    let not = match of.status == Status::Fails && count > 1 && !of.failing_seeds.is_empty() {
-        true => seeds_that_do_not(of),
-        false => None,
+    let not = if of.status == Status::Fails && count > 1 && !of.failing_seeds.is_empty() {
+        seeds_that_do_not(of)
+    } else {
+        None
     };
     let parts = [Some(text).filter(|text| !text.is_empty()), why.map(String::from), not];
     parts.into_iter().flatten().collect::<Vec<_>>().join("; ")

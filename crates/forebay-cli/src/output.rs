@@ -33,15 +33,14 @@ impl Target<'_> {
         if self.path.file_name().is_none() {
             return Err(self.input("expected the name of a file"));
         }
-        match self.force || !self.is_foreign() {
-            true => Ok(()),
-            false => {
-                let what = match self.head {
-                    "" => "the file is there already",
-                    _ => "the file is there already, and Forebay did not write it",
-                };
-                Err(self.input(&format!("{what}\nhint: another name, or --force to replace it")))
-            }
+        if self.force || !self.is_foreign() {
+            Ok(())
+        } else {
+            let what = match self.head {
+                "" => "the file is there already",
+                _ => "the file is there already, and Forebay did not write it",
+            };
+            Err(self.input(&format!("{what}\nhint: another name, or --force to replace it")))
         }
     }
 
@@ -60,9 +59,10 @@ impl Target<'_> {
         &self,
         inputs: impl IntoIterator<Item = impl AsRef<Path>>,
     ) -> Result<(), Failure> {
-        match inputs.into_iter().any(|input| is_same_file(self.path, input.as_ref())) {
-            true => Err(self.input("the command reads it\nhint: another name")),
-            false => Ok(()),
+        if inputs.into_iter().any(|input| is_same_file(self.path, input.as_ref())) {
+            Err(self.input("the command reads it\nhint: another name"))
+        } else {
+            Ok(())
         }
     }
 

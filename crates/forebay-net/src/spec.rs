@@ -310,6 +310,8 @@ pub enum Knowledge {
 
 /// A spec that cannot be built.
 #[derive(Clone, Debug, PartialEq, Eq)]
+// Not `non_exhaustive`: forebay-run has words for each, and must not compile without those of a
+// new one.
 pub enum SpecError {
     /// A part of the spec names what is not there, or contradicts itself.
     Unsound {

@@ -202,14 +202,13 @@ impl Discipline for Cell {
     fn enqueue(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
         let (user, wire_len) = (self.user(&packet), packet.wire_len());
         let queue = &mut self.queues[user];
-        match self.limit.admits(wire_len, queue.packets(), queue.bytes()) {
-            true => {
-                queue.push(packet);
-                self.packets += 1;
-                self.bytes += u64::from(wire_len);
-            }
+        if self.limit.admits(wire_len, queue.packets(), queue.bytes()) {
+            queue.push(packet);
+            self.packets += 1;
+            self.bytes += u64::from(wire_len);
+        } else {
             // Not given back: there is room for packets of other users.
-            false => cx.drop_packet(packet, DropReason::Full),
+            cx.drop_packet(packet, DropReason::Full);
         }
         Ok(())
     }

@@ -304,6 +304,11 @@ impl KickAssPort {
 }
 
 impl KickAssPort {
+    /// How `packet` may be cut, if it may.
+    #[inline]
+    fn cuttable(&self, packet: &Packet, arena: &Arena) -> Option<Cuttable> {
+        cut::cuttable(packet, self.params.least_bytes, self.params.ipv6, arena)
+    }
     /// The identification of a Fragment header that is put in now.
     fn take_id(&mut self) -> u32 {
         let id = self.next_id.unwrap_or_else(|| self.rng.next_u64() as u32);
@@ -318,7 +323,7 @@ impl PortScheme for KickAssPort {
         let (limit, wire_len) = (self.limit, packet.wire_len());
         let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filling(queue), is_full);
-        let cuttable = cut::cuttable(packet, self.params.may_cut(), cx.arena);
+        let cuttable = self.cuttable(packet, cx.arena);
         self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
@@ -339,7 +344,7 @@ impl PortScheme for KickAssPort {
     ) -> Packet {
         self.catch_up(cx.now, queue);
         self.mode.on_leaving(self.filling(queue));
-        let cuttable = cut::cuttable(&packet, self.params.may_cut(), cx.arena);
+        let cuttable = self.cuttable(&packet, cx.arena);
         let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
         if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
             return packet;
@@ -350,7 +355,7 @@ impl PortScheme for KickAssPort {
             IpVersion::V4 => behind.cut(packet, lead_bytes, cx.arena),
             IpVersion::V6 => {
                 let id = packet.dont_fragment().then(|| self.take_id());
-                behind.cut_v6((packet, id), lead_bytes, cx.arena)
+                behind.cut_v6(packet, id, lead_bytes, cx.arena)
             }
         };
         self.pieces += u64::from(cut.is_ok());

@@ -60,7 +60,8 @@ impl<'a> TrailingPackets<'a> {
     /// in: see [`cut_ipv6`].
     pub fn cut_v6(
         &mut self,
-        (packet, insert): (Packet, Option<u32>),
+        packet: Packet,
+        insert: Option<u32>,
         lead_bytes: u16,
         arena: &mut Arena,
     ) -> Result<Packet, Packet> {

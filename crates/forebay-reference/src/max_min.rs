@@ -135,13 +135,15 @@ impl MaxMin {
         }
         let helped = row.detourable_growth + row.detourable_fixed > 0.0;
         let useful = |&&d: &&u32| self.is_useful(capacity, d);
-        let detours: Vec<u32> = match helped {
-            true => self.detours_of[link as usize].iter().filter(useful).copied().collect(),
-            false => Vec::new(),
+        let detours: Vec<u32> = if helped {
+            self.detours_of[link as usize].iter().filter(useful).copied().collect()
+        } else {
+            Vec::new()
         };
-        match detours.is_empty() {
-            true => self.stop_users(demands, link, level),
-            false => self.join(capacity, link, detours, level),
+        if detours.is_empty() {
+            self.stop_users(demands, link, level)
+        } else {
+            self.join(capacity, link, detours, level)
         }
     }
 

@@ -108,7 +108,7 @@ pub fn fluid_reference(
         return Ok(None);
     };
     let starts_s = starts.at_s.into_inner();
-    let mut reference = measure(wanted, (&setting, &starts_s), &served, horizon);
+    let mut reference = measure(wanted, &setting, &starts_s, &served, horizon);
     reference.mode = mode_name(spec, &modes);
     (reference.kind, reference.why) = match setting.approximate {
         _ if !served.exact => ("approx", "the solver failed at times: some rates are too low"),
@@ -168,7 +168,8 @@ impl Starts<'_> {
 
 fn measure(
     wanted: &Wanted<'_>,
-    (setting, starts_s): (&Setting, &[f64]),
+    setting: &Setting,
+    starts_s: &[f64],
     served: &Served,
     horizon: Horizon,
 ) -> Reference {

@@ -89,9 +89,10 @@ impl TwoWay {
     fn carries<'u>(&self, routes: impl Iterator<Item = &'u [Use]>) -> Vec<Carries> {
         let mut carries = vec![Carries::default(); self.legs.len()];
         for used in routes.flatten() {
-            match used.acks {
-                true => carries[used.link as usize].acks = true,
-                false => carries[used.link as usize].data = true,
+            if used.acks {
+                carries[used.link as usize].acks = true
+            } else {
+                carries[used.link as usize].data = true
             }
             if used.detourable > 0.0 {
                 let legs = &self.legs[used.link as usize];

@@ -99,15 +99,20 @@ pub(super) struct Chart {
 /// The charts that there are numbers for.
 pub(super) fn charts(results: &Results, protocols: &[Protocol], looks: &Looks) -> Vec<Chart> {
     let delays = [
-        (
-            "one-way-delay",
-            "One-way delay of packets with payload",
-            "one-way delay",
-            "one_way_delay",
-        ),
-        ("rtt", "Round-trip time, the senders' samples", "round-trip time", "rtt"),
+        Delay {
+            id: "one-way-delay",
+            title: "One-way delay of packets with payload",
+            quantity: "one-way delay",
+            metric: "one_way_delay",
+        },
+        Delay {
+            id: "rtt",
+            title: "Round-trip time, the senders' samples",
+            quantity: "round-trip time",
+            metric: "rtt",
+        },
     ];
-    let delays = delays.into_iter().filter_map(|names| delay(results, (protocols, looks), names));
+    let delays = delays.iter().filter_map(|of| delay(results, protocols, looks, of));
     let mut delays: Vec<Chart> = delays.collect();
     share_unit(&mut delays);
     let all = [completion(results, protocols), utilisation(results, protocols)];
@@ -230,9 +235,10 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
     let own = protocols.iter().map(|protocol| Series::of(protocol, Mark::Point));
     let mut series: Vec<Series> = referred.chain(own).collect();
     without_empty(&mut series, &mut rows);
-    let about = match series.iter().any(|series| series.mark == Mark::Tick) {
-        true => "Vertical lines: what the reference, a fluid max-min network, would need.",
-        false => "",
+    let about = if series.iter().any(|series| series.mark == Mark::Tick) {
+        "Vertical lines: what the reference, a fluid max-min network, would need."
+    } else {
+        ""
     };
     let axis = Scale::of(&rows)?;
     Some(Chart {
@@ -260,16 +266,22 @@ fn without_empty(series: &mut Vec<Series>, rows: &mut [Row]) {
     }
 }
 
+/// A delay that has a chart.
+struct Delay {
+    id: &'static str,
+    title: &'static str,
+    quantity: &'static str,
+    /// The metrics' names, up to the statistic.
+    metric: &'static str,
+}
+
 /// Mean and percentiles of a delay: a row for each protocol; where a run has several classes of
 /// flows, a row for each of them.
-fn delay(
-    results: &Results,
-    (protocols, looks): (&[Protocol], &Looks),
-    (id, title, quantity, key): (&'static str, &str, &'static str, &str),
-) -> Option<Chart> {
+fn delay(results: &Results, protocols: &[Protocol], looks: &Looks, of: &Delay) -> Option<Chart> {
+    let Delay { id, title, quantity, metric } = *of;
     let mut rows = Vec::new();
     let values = |of: &BTreeMap<String, Interval>| -> Vec<Option<f64>> {
-        let value = |name: &str| Some(of.get(&format!("{key}_{name}_ms"))?.mean * 1e-3);
+        let value = |name: &str| Some(of.get(&format!("{metric}_{name}_ms"))?.mean * 1e-3);
         STATISTICS.iter().map(|(_, name)| value(name)).collect()
     };
     let mixed = results.aggregate.iter().any(|a| a.means.by_class.len() > 1);
@@ -286,11 +298,8 @@ fn delay(
         }
         for (class, metrics) in &aggregate.means.by_class {
             let several = protocols.len() > 1;
-            let class = looks.of_class(protocol, (class, results.title_of(class)), several);
-            let of_run = match several {
-                false => String::new(),
-                true => format!("run of {}", protocol.title),
-            };
+            let class = looks.of_class(protocol, class, results.title_of(class), several);
+            let of_run = if several { format!("run of {}", protocol.title) } else { String::new() };
             push(class.title.clone(), of_run, Look::of(&class), values(metrics));
         }
     }
@@ -352,9 +361,10 @@ impl Chart {
     pub fn html(&self) -> String {
         let Chart { id, title, axis: Scale { prefix, .. }, unit, about, .. } = self;
         let bars = self.series.iter().all(|series| series.mark == Mark::Bar);
-        let rows: String = match bars {
-            true => self.rows.iter().map(|row| self.bars(row)).collect(),
-            false => self.rows.iter().map(|row| self.points(row)).chain([self.ticks()]).collect(),
+        let rows: String = if bars {
+            self.rows.iter().map(|row| self.bars(row)).collect()
+        } else {
+            self.rows.iter().map(|row| self.points(row)).chain([self.ticks()]).collect()
         };
         let about = match about.as_str() {
             "" => String::new(),
@@ -452,9 +462,10 @@ impl Chart {
 /// A tick of an axis has as many digits as it needs.
 pub(super) fn tick(value: f64) -> String {
     let text = four_digits(value);
-    match text.contains('.') {
-        true => text.trim_end_matches('0').trim_end_matches('.').to_string(),
-        false => text,
+    if text.contains('.') {
+        text.trim_end_matches('0').trim_end_matches('.').to_string()
+    } else {
+        text
     }
 }
 

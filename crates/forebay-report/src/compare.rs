@@ -36,9 +36,10 @@ pub(super) fn check(folders: &[PathBuf], path: &Path) -> Result<(), ReportError>
         let (path, folder) = (path.to_path_buf(), folder.clone());
         return Err(ReportError::Inside { path, folder });
     }
-    match path.exists() && !is_page(path) {
-        true => Err(ReportError::Foreign { path: path.to_path_buf() }),
-        false => Ok(()),
+    if path.exists() && !is_page(path) {
+        Err(ReportError::Foreign { path: path.to_path_buf() })
+    } else {
+        Ok(())
     }
 }
 
@@ -89,9 +90,8 @@ fn labels(folders: &[Folder]) -> Vec<String> {
     };
     let names: Vec<String> = folders.iter().map(name).collect();
     let alone = |name: &String| names.iter().filter(|other| *other == name).count() == 1;
-    let labels = names.iter().zip(folders).map(|(name, folder)| match alone(name) {
-        true => name.clone(),
-        false => folder.path.display().to_string(),
+    let labels = names.iter().zip(folders).map(|(name, folder)| {
+        if alone(name) { name.clone() } else { folder.path.display().to_string() }
     });
     labels.collect()
 }

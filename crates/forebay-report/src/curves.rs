@@ -50,10 +50,8 @@ fn curve(
         (all.len() > 1).then(|| (number, distribution(&all)))
     };
     let lines: Vec<_> = results.aggregate.iter().enumerate().filter_map(of).collect();
-    let downsampled = match most > STEPS {
-        true => " Drawn from its quantiles in steps of 1/500.",
-        false => "",
-    };
+    let downsampled =
+        if most > STEPS { " Drawn from its quantiles in steps of 1/500." } else { "" };
     let about =
         format!("Share of the completed flows of all seeds with FCT at most x (CDF).{downsampled}");
     let (id, title) = (id.to_string(), title.to_string());

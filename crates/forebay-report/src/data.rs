@@ -123,12 +123,19 @@ pub(super) struct RunPanels {
     pub panels: Vec<Panel>,
 }
 
+/// The plots over all runs.
+pub(super) struct OverAll {
+    pub curves: Vec<Curve>,
+    pub charts: Vec<Chart>,
+    pub scatters: Vec<Scatter>,
+}
+
 impl Data {
     pub fn new(
         scenario: &str,
         protocols: &[Protocol],
         runs: &[RunPanels],
-        (curves, charts, scatters): (&[Curve], &[Chart], &[Scatter]),
+        over_all: &OverAll,
     ) -> Data {
         let groups = GROUPS.iter().map(|&(id, title, about)| Group { id, title, about }).collect();
         Data {
@@ -136,9 +143,9 @@ impl Data {
             protocols: protocols.to_vec(),
             groups,
             runs: runs.iter().map(run).collect(),
-            curves: curves.iter().map(curve).collect(),
-            charts: charts.to_vec(),
-            scatters: scatters.to_vec(),
+            curves: over_all.curves.iter().map(curve).collect(),
+            charts: over_all.charts.clone(),
+            scatters: over_all.scatters.clone(),
             markers: &MARKERS,
             dashes: &DASHES,
         }

@@ -56,9 +56,10 @@ impl Distributions {
         }
         let mut classes: Vec<(&str, f64)> = packets.into_iter().collect();
         classes.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let more = match classes.len() > CLASSES {
-            true => " The classes with the most packets; all are in delays.parquet.",
-            false => "",
+        let more = if classes.len() > CLASSES {
+            " The classes with the most packets; all are in delays.parquet."
+        } else {
+            ""
         };
         let shown: BTreeSet<&str> = classes.iter().take(CLASSES).map(|(class, _)| *class).collect();
         let curves = shown.into_iter().flat_map(|class| {

@@ -107,10 +107,11 @@ fn value(of: &Expected, value: f64, exact: bool) -> String {
         Unit::Share => (("", 0.01), "%"),
         Unit::Plain | Unit::Count => (("", 1.0), ""),
     };
-    let number = match exact {
+    let number = if exact {
         // Twelve digits: what a product of a decimal number adds comes after them.
-        true => format!("{}", format!("{:.11e}", shown / scale).parse::<f64>().expect("a number")),
-        false => four_digits(shown / scale),
+        format!("{}", format!("{:.11e}", shown / scale).parse::<f64>().expect("a number"))
+    } else {
+        four_digits(shown / scale)
     };
     format!("{number} {letter}{name}").trim_end().to_string()
 }

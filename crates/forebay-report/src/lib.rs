@@ -49,7 +49,7 @@ pub use forebay_metrics::{
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, PUBLISHED, Series};
 
-use data::{Data, RunPanels};
+use data::{Data, OverAll, RunPanels};
 use downsample::{COARSEST, FINEST};
 use gather::{Gatherer, Terms};
 use look::Protocol;
@@ -187,10 +187,11 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
     let paired = paired::section(&results, &protocols, baseline)?;
     let charts = charts::charts(&results, &protocols, &looks);
     let scatters = scatter::scatters(&results, &protocols, &looks);
-    let over_all = (curves.as_slice(), charts.as_slice(), scatters.as_slice());
-    let (json, downsampled) = fit((&heading.title, &protocols), &mut runs, over_all);
+    let over_all = OverAll { curves, charts, scatters };
+    let (json, downsampled) = fit(&heading.title, &protocols, &mut runs, &over_all);
     left_out.extend(downsampled);
     heading.notes.extend(look::Looks::note(protocols.len()));
+    let OverAll { curves, charts, scatters } = over_all;
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let curves = !curves.is_empty();
     let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters, paired };
@@ -315,9 +316,10 @@ fn window_ns(span_ns: i64) -> i64 {
 
 /// The numbers of the page, downsampled until they fit; and what was downsampled, in words.
 fn fit(
-    (title, protocols): (&str, &[Protocol]),
+    title: &str,
+    protocols: &[Protocol],
     runs: &mut [RunPanels],
-    over_all: (&[curves::Curve], &[charts::Chart], &[scatter::Scatter]),
+    over_all: &OverAll,
 ) -> (String, Option<String>) {
     let mut level = FINEST;
     loop {
@@ -329,8 +331,12 @@ fn fit(
         level -= 1;
         for panel in runs.iter_mut().flat_map(|run| &mut run.panels) {
             panel.lines.iter_mut().for_each(|line| line.trace.downsample(level));
-            panel.states.iter_mut().for_each(|states| states.downsample(level));
-            panel.area.iter_mut().for_each(|area| area.trace.downsample(level));
+            if let Some(states) = &mut panel.states {
+                states.downsample(level);
+            }
+            if let Some(area) = &mut panel.area {
+                area.trace.downsample(level);
+            }
         }
     }
 }

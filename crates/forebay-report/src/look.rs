@@ -120,7 +120,8 @@ impl Looks {
     pub fn of_class(
         &self,
         protocol: &Protocol,
-        (class, title): (&str, &str),
+        class: &str,
+        title: &str,
         several: bool,
     ) -> Protocol {
         let own = self.of(class, title);
@@ -271,7 +272,7 @@ mod tests {
         let mut all: Vec<Protocol> = protocols.map(|name| looks.of(name, "")).into();
         for protocol in protocols.map(|name| looks.of(name, "")) {
             for class in ["first", "later"] {
-                let of = looks.of_class(&protocol, (class, ""), true);
+                let of = looks.of_class(&protocol, class, "", true);
                 assert_eq!(of.colour, protocol.colour);
                 all.push(of);
             }
@@ -280,13 +281,13 @@ mod tests {
         assert_eq!(count(&all, |of| (of.colour.clone(), of.dash)), 6);
         // Flows of RCP in the runs of Kick-Ass; in its own runs they are the protocol itself.
         let [kickass, rcp] = protocols.map(|name| looks.of(name, ""));
-        let beside = looks.of_class(&kickass, ("rcp", "RCP"), true);
+        let beside = looks.of_class(&kickass, "rcp", "RCP", true);
         assert_eq!((&beside.colour, beside.marker), (&kickass.colour, rcp.marker));
-        assert_eq!(looks.of_class(&rcp, ("rcp", ""), true).marker, rcp.marker);
+        assert_eq!(looks.of_class(&rcp, "rcp", "", true).marker, rcp.marker);
         // On the page of one protocol classes have colours of their own.
         let one = Looks::new(["kickass"].into_iter(), ["first", "later"].into_iter());
         let kickass = one.of("kickass", "");
-        let classes = ["first", "later"].map(|class| one.of_class(&kickass, (class, ""), false));
+        let classes = ["first", "later"].map(|class| one.of_class(&kickass, class, "", false));
         let [first, later] = classes;
         assert_eq!(count(&[kickass, first, later], |of| of.colour.clone()), 3);
     }

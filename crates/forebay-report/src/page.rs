@@ -74,23 +74,19 @@ pub(super) fn page(
     let notes = list(&results.notes) + &references(results, protocols);
     let notes = list(&heading.notes) + &notes;
     let charts: String = plots.charts.iter().map(Chart::html).collect();
-    let (beside, below) = match plots.curves {
-        true => (String::new(), charts),
-        false => (charts, String::new()),
-    };
+    let (beside, below) =
+        if plots.curves { (String::new(), charts) } else { (charts, String::new()) };
     let expected = expectations::section(results, protocols);
     let scatter = scatter::section(&plots.scatters);
     let paired = &plots.paired;
     let left_out = list(&plots.notes);
-    let without = match plots.drawn {
-        true => "",
-        false => "<p>No time series recorded, so there are no plots over time.</p>",
+    let without = if plots.drawn {
+        ""
+    } else {
+        "<p>No time series recorded, so there are no plots over time.</p>"
     };
     let pictures = !plots.charts.is_empty() || !plots.scatters.is_empty();
-    let scripts = match plots.drawn || pictures {
-        true => scripts(&plots.json),
-        false => String::new(),
-    };
+    let scripts = if plots.drawn || pictures { scripts(&plots.json) } else { String::new() };
     format!(
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta http-equiv=Content-Security-Policy content=\"{policy}\">\

@@ -55,7 +55,7 @@ pub(super) fn section(
         columns.into_iter().map(|(own, other, paired)| ((own, other), paired)).unzip();
     let means: Vec<_> = results.aggregate.iter().map(|of| &of.means).collect();
     let rows = difference_rows(&means, &paired, shown(results));
-    Ok(table(&rows, &paired, (&places, protocols)))
+    Ok(table(&rows, &paired, &places, protocols))
 }
 
 /// Which protocols are compared with which.
@@ -89,14 +89,12 @@ fn pairs(results: &Results, baseline: Option<&str>) -> Result<Vec<Pair>, ReportE
 fn table(
     rows: &[DifferenceRow],
     paired: &[Paired<String>],
-    (places, protocols): (&[Pair], &[Protocol]),
+    places: &[Pair],
+    protocols: &[Protocol],
 ) -> String {
     let titles = |place: usize| html(&protocols[place].title);
     let one = places.iter().all(|(_, other)| *other == places[0].1);
-    let what = match one {
-        true => titles(places[0].1),
-        false => "the first folder".to_string(),
-    };
+    let what = if one { titles(places[0].1) } else { "the first folder".to_string() };
     let heads = places.iter().map(|&(own, other)| {
         let minus = if one { String::new() } else { format!(" − {}", titles(other)) };
         format!("<th scope=col>{}{}{minus}</th>", protocols[own].picture(), titles(own))

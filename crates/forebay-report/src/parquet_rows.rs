@@ -34,7 +34,7 @@ pub(super) fn read(path: &Path, mut each: impl FnMut(&Row<'_>)) -> Result<(), Re
     let unit = place(&reader, "unit");
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(&wrong)?;
-        read_group(&*group, (columns, unit), &mut each).map_err(&wrong)?;
+        read_group(&*group, columns, unit, &mut each).map_err(&wrong)?;
     }
     Ok(())
 }
@@ -94,7 +94,8 @@ fn places(reader: &SerializedFileReader<File>) -> Option<[usize; 6]> {
 
 fn read_group(
     group: &dyn RowGroupReader,
-    (columns, unit): ([usize; 6], Option<usize>),
+    columns: [usize; 6],
+    unit: Option<usize>,
     each: &mut impl FnMut(&Row<'_>),
 ) -> parquet::errors::Result<()> {
     let [protocol, seed, t_ns, entity, metric, value] = columns;

@@ -78,7 +78,7 @@ const STATISTICS: [Statistic; 2] = [
 
 /// The plots that there are numbers for: a point alone has nothing to compare with.
 pub(super) fn scatters(results: &Results, protocols: &[Protocol], looks: &Looks) -> Vec<Scatter> {
-    let of = |statistic: &Statistic| scatter(results, (protocols, looks), statistic);
+    let of = |statistic: &Statistic| scatter(results, protocols, looks, statistic);
     let mut scatters: Vec<Scatter> = STATISTICS.iter().filter_map(of).collect();
     let ends = scatters.iter().map(|scatter| scatter.axes[0].to);
     let unit_s = second_prefix(ends.fold(0.0, f64::max));
@@ -88,7 +88,8 @@ pub(super) fn scatters(results: &Results, protocols: &[Protocol], looks: &Looks)
 
 fn scatter(
     results: &Results,
-    (protocols, looks): (&[Protocol], &Looks),
+    protocols: &[Protocol],
+    looks: &Looks,
     of: &Statistic,
 ) -> Option<Scatter> {
     let (id, title, quantity, delay) = *of;
@@ -99,7 +100,7 @@ fn scatter(
         let runs = results.runs_of(&aggregate.protocol).step_by(every);
         for (class, points) in by_class(runs, delay) {
             let several = protocols.len() > 1;
-            let look = look(results, looks, (protocol, &class), several);
+            let look = look(results, looks, protocol, &class, several);
             found.push((look, points));
         }
     }
@@ -110,7 +111,8 @@ fn scatter(
     let highest_s = all().map(|point| point.delay_s).max_by(f64::total_cmp)?;
     let lowest_s = all().map(|point| point.delay_s).min_by(f64::total_cmp)?;
     let log = lowest_s > 0.0 && highest_s / lowest_s > WIDE;
-    let (looks, groups): (Vec<_>, Vec<_>) = found.into_iter().map(|of| group(of, log)).unzip();
+    let (looks, groups): (Vec<_>, Vec<_>) =
+        found.into_iter().map(|(look, points)| group(look, points, log)).unzip();
     let axes = [whole_axis(&groups)?, axis_around(&groups, log)?];
     let corners = groups.iter().flat_map(|group| &group.summaries).flat_map(|s| &s.ellipse);
     let bps = groups.iter().flat_map(|group| &group.points).map(|point| point.bps);
@@ -178,20 +180,22 @@ fn by_class<'a>(
 fn look(
     results: &Results,
     looks: &Looks,
-    (protocol, class): (&Protocol, &str),
+    protocol: &Protocol,
+    class: &str,
     several: bool,
 ) -> Protocol {
     if class.is_empty() {
         return protocol.clone();
     }
-    let look = looks.of_class(protocol, (class, results.title_of(class)), several);
-    match several {
-        true => Protocol { title: format!("{} (run of {})", look.title, protocol.title), ..look },
-        false => look,
+    let look = looks.of_class(protocol, class, results.title_of(class), several);
+    if several {
+        Protocol { title: format!("{} (run of {})", look.title, protocol.title), ..look }
+    } else {
+        look
     }
 }
 
-fn group((look, points): (Protocol, Vec<Point>), log: bool) -> (Protocol, Group) {
+fn group(look: Protocol, points: Vec<Point>, log: bool) -> (Protocol, Group) {
     let summaries = [summary(&points, false), summary(&points, log)];
     let (label, colour, marker) = (look.title.clone(), look.colour.clone(), look.marker);
     (look, Group { label, colour, marker, points, summaries })

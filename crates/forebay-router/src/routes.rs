@@ -115,14 +115,14 @@ impl Routes {
         let &(column, last_hop) = self.addresses.get(dst.index())?;
         let place = self.places[node.index()];
         let port = if place.row_start < REDIRECTED {
-            self.next_hop(place.own_column, place.row_start as usize, (column, last_hop))
+            self.next_hop(place.own_column, place.row_start as usize, column, last_hop)
         } else {
             self.unusual_port(node, dst)
         };
         (port != NONE).then_some(PortId(port))
     }
     #[inline(always)]
-    fn next_hop(&self, own_column: u32, row: usize, (column, last_hop): (u32, u16)) -> u16 {
+    fn next_hop(&self, own_column: u32, row: usize, column: u32, last_hop: u16) -> u16 {
         // Read either way, then chosen: which it is cannot be guessed.
         let onward = self.next[row + column as usize];
         if own_column == column { last_hop } else { onward }
@@ -134,7 +134,10 @@ impl Routes {
         let Some(row) = place.row() else { return 0 };
         match self.redirected.get(&(node, dst)) {
             Some(&port) => port,
-            None => self.next_hop(place.own_column, row, self.addresses[dst.index()]),
+            None => {
+                let (column, last_hop) = self.addresses[dst.index()];
+                self.next_hop(place.own_column, row, column, last_hop)
+            }
         }
     }
 }

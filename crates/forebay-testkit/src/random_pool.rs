@@ -65,10 +65,10 @@ pub fn scenario(seed: u64, weather: NetworkConditions) -> NetSpec {
     world.spec
 }
 
-fn join(world: &mut World, rng: &mut Rng, (a, b): (NodeId, NodeId), weather: NetworkConditions) {
+fn join(world: &mut World, rng: &mut Rng, ends: (NodeId, NodeId), weather: NetworkConditions) {
     let there = random_link(rng, weather);
     let back = if rng.chance(0.5) { there.clone() } else { random_link(rng, weather) };
-    world.join_with(a, b, there, back);
+    world.join_with(ends.0, ends.1, there, back);
 }
 
 fn random_link(rng: &mut Rng, weather: NetworkConditions) -> LinkSpec {

@@ -95,27 +95,27 @@ impl World {
         });
         self.spec.transports.len() - 1
     }
-    /// Add a flow over one path; `bytes` None: without end.
+    /// Add a flow over one path, from the first of `ends` to the second; `bytes` None: without end.
     pub fn flow(
         &mut self,
-        (src, dst): (NodeId, NodeId),
+        ends: (NodeId, NodeId),
         start: Time,
         bytes: Option<u64>,
         transport: usize,
     ) {
-        let paths = Vec::new();
+        let ((src, dst), paths) = (ends, Vec::new());
         self.spec.flows.push(FlowSpec { src, dst, start, bytes, life: None, transport, paths });
     }
-    /// Add a flow over several paths.
+    /// Add a flow over several paths, from the first of `ends` to the second.
     pub fn multipath_flow(
         &mut self,
-        (src, dst): (NodeId, NodeId),
+        ends: (NodeId, NodeId),
         bytes: Option<u64>,
         transport: usize,
         paths: &[(u16, u16)],
     ) {
         let paths = paths.iter().map(|&(a, b)| (PortId(a), PortId(b))).collect();
-        let start = Time::ZERO;
+        let ((src, dst), start) = (ends, Time::ZERO);
         self.spec.flows.push(FlowSpec { src, dst, start, bytes, life: None, transport, paths });
     }
     /// Add an event.

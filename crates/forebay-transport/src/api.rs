@@ -47,6 +47,8 @@ pub struct Setup {
 
 /// Why a connection ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// Not `non_exhaustive`: forebay-run has words for each, and must not compile without those of a
+// new one.
 pub enum EndCause {
     /// Both sides sent everything and know that it arrived.
     Finished,

@@ -174,11 +174,11 @@ fn append_segment(
 /// one.
 pub(crate) fn pattern_of(
     packet: &Packet,
-    (src_port, dst_port): (u16, u16),
+    ports: (u16, u16),
     seq: u32,
     flags: TcpFlags,
 ) -> (Pattern, u32) {
-    let src = Endpoint { addr: packet.src(), port: src_port };
-    let dst = Endpoint { addr: packet.dst(), port: dst_port };
+    let src = Endpoint { addr: packet.src(), port: ports.0 };
+    let dst = Endpoint { addr: packet.dst(), port: ports.1 };
     (Pattern::new(src, dst), seq.wrapping_add(u32::from(flags.has(TcpFlags::SYN))))
 }

@@ -5,6 +5,7 @@ use core::fmt;
 /// Why bytes were refused. What parses but is not understood is no error: it becomes an opaque
 /// packet.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[non_exhaustive]
 pub enum ParseError {
     /// The bytes end before the IP header does, or before the length that it states.
     Truncated,

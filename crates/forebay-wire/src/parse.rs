@@ -74,7 +74,7 @@ fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
         return Ok(opaque(&ip, bytes, visible_ports(header.protocol, payload), arena));
     }
     if header.more || header.offset != 0 {
-        return piece(&ip, (header.offset, header.more), payload, arena);
+        return piece(&ip, header.offset, header.more, payload, arena);
     }
     let ends = Ends::V4(header.ends);
     Ok(whole(&ip, &ends, bytes, payload, arena))
@@ -102,7 +102,7 @@ fn parse_v6(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
     let plain = ip;
     ip = Ip { dont_fragment: false, id: fragment.id, protocol: fragment.next_header, ..ip };
     if fragment.more || fragment.offset != 0 {
-        return piece(&ip, (fragment.offset, fragment.more), behind, arena);
+        return piece(&ip, fragment.offset, fragment.more, behind, arena);
     }
     // An atomic fragment (RFC 6946).
     let segment = if ip.protocol == tcp::PROTOCOL { Tcp::parse(behind, &ends) } else { None };
@@ -154,7 +154,8 @@ fn tcp_segment(ip: &Ip, tcp: &Tcp<'_>, payload: &[u8], arena: &mut Arena) -> Pac
 
 fn piece(
     ip: &Ip,
-    (offset, more): (u16, bool),
+    offset: u16,
+    more: bool,
     body: &[u8],
     arena: &mut Arena,
 ) -> Result<Packet, ParseError> {

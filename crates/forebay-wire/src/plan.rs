@@ -68,11 +68,8 @@ impl AddressPlan {
         Some(Addr(u32::from_be_bytes(*id)))
     }
     /// The wire addresses of the ends of a packet.
-    pub(crate) fn ends(
-        &self,
-        version: IpVersion,
-        (src, dst): (Addr, Addr),
-    ) -> Result<Ends, PlanError> {
+    pub(crate) fn ends(&self, version: IpVersion, ends: (Addr, Addr)) -> Result<Ends, PlanError> {
+        let (src, dst) = ends;
         Ok(match version {
             IpVersion::V4 => Ends::V4([self.to_v4(src)?, self.to_v4(dst)?]),
             IpVersion::V6 => Ends::V6([self.to_v6(src), self.to_v6(dst)]),

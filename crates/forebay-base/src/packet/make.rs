@@ -43,19 +43,19 @@ impl Packet {
     }
 
     /// A packet of a protocol that Forebay does not speak; `cold.body` holds its bytes, IP header
-    /// included. `ports` are those of its transport header, where it has some. TTL and ECN field of
+    /// included. `ends` are source and destination, `ports` those of its transport header, where it has some. TTL and ECN field of
     /// the packet overrule those in the bytes. Panics if the bytes are shorter than their IP
     /// header.
     pub fn opaque(
         version: IpVersion,
-        (src, dst): (Addr, Addr),
+        ends: (Addr, Addr),
         ports: Option<(u16, u16)>,
         cold: Cold,
         arena: &mut Arena,
     ) -> Packet {
         let len = cold.body.as_ref().map_or(0, |b| b.len());
         let len = u16::try_from(len).expect("packet longer than 65535 bytes");
-        let mut packet = Packet::blank(version, Kind::Opaque, (src, dst), len);
+        let mut packet = Packet::blank(version, Kind::Opaque, ends, len);
         if let (IpVersion::V4, Some(&first)) = (version, cold.body.as_ref().and_then(|b| b.first()))
         {
             // With IPv4 options the header is longer than 20 bytes: the IHL field says so.
@@ -68,18 +68,19 @@ impl Packet {
         packet
     }
 
-    /// A fragment: `cold.piece` says which. `ports` are visible only if the fragment holds them. An
-    /// IPv6 one has its Fragment header after the IPv6 header, and no other extension header.
+    /// A fragment from the first of `ends` to the second: `cold.piece` says which. `ports` are
+    /// visible only if the fragment holds them. An IPv6 one has its Fragment header after the IPv6
+    /// header, and no other extension header.
     pub fn piece(
         version: IpVersion,
-        (src, dst): (Addr, Addr),
+        ends: (Addr, Addr),
         len: u16,
         ports: Option<(u16, u16)>,
         cold: Cold,
         arena: &mut Arena,
     ) -> Packet {
         assert!(cold.piece.is_some(), "a piece needs Cold::piece");
-        let mut packet = Packet::blank(version, Kind::Fragment, (src, dst), len);
+        let mut packet = Packet::blank(version, Kind::Fragment, ends, len);
         packet.set_visible_ports(ports);
         packet.cold = arena.insert(cold);
         packet
@@ -105,7 +106,8 @@ impl Packet {
         }
     }
 
-    fn blank(version: IpVersion, kind: Kind, (src, dst): (Addr, Addr), len: u16) -> Packet {
+    fn blank(version: IpVersion, kind: Kind, ends: (Addr, Addr), len: u16) -> Packet {
+        let (src, dst) = ends;
         let endpoint = |addr| Endpoint { addr, port: 0 };
         let mut packet =
             Packet::tcp(version, endpoint(src), endpoint(dst), TcpFields::default(), 0);

@@ -36,12 +36,13 @@ fn load(name: &str, source: &ChannelSource) -> Result<Arc<DeliveryTrace>, Failur
         }
         _ => read_trace(Path::new(name)).map(Arc::new).map_err(|error| {
             let no_file = matches!(error, TraceFileError::Io { .. });
-            match no_file && !name.contains(['/', '.']) {
-                true => Failure::input(format!(
+            if no_file && !name.contains(['/', '.']) {
+                Failure::input(format!(
                     "{error}\nhint: a file, or one of {}",
                     crate::args::channel_names().join(", ")
-                )),
-                false => Failure::input(error),
+                ))
+            } else {
+                Failure::input(error)
             }
         }),
     }

@@ -44,9 +44,12 @@ fn section(keys: &Keys, number: usize, table: &KeyTable) -> String {
     let mut text = format!("\n## {head}\n\n{}\n", lines(&table.meaning));
     let others: Vec<String> = table.places[1..]
         .iter()
-        .map(|place| match place.when == table.places[0].when {
-            true => format!("`{}`", place.path),
-            false => format!("`{}`{}", place.path, code_when(&when(place))),
+        .map(|place| {
+            if place.when == table.places[0].when {
+                format!("`{}`", place.path)
+            } else {
+                format!("`{}`{}", place.path, code_when(&when(place)))
+            }
         })
         .collect();
     if !others.is_empty() {
@@ -85,9 +88,10 @@ fn row(key: &Key) -> [String; 2] {
         unit => format!(", {unit}"),
     };
     let types = joined(&types);
-    let (types, listed) = match types.chars().count() > CELL_CHARS {
-        true => ("a name, see below".to_string(), format!("{types}. ")),
-        false => (types, String::new()),
+    let (types, listed) = if types.chars().count() > CELL_CHARS {
+        ("a name, see below".to_string(), format!("{types}. "))
+    } else {
+        (types, String::new())
     };
     let (meaning, rest) = divided(&key.meaning, CELL_CHARS - range.chars().count());
     let meaning = cell(&format!("{meaning}{range}"));

@@ -54,18 +54,17 @@ fn columns(paint: Paint) -> String {
 fn facts(scenario: &Scenario) -> String {
     let hosts = scenario.nodes.iter().filter(|node| node.is_host).count();
     let (preset, unlike) = preset::nearest(&scenario.tcp);
-    let tcp = match unlike.is_empty() {
-        true => format!("preset {preset}"),
-        false => format!("preset {preset}, but {}", listed(&unlike)),
+    let tcp = if unlike.is_empty() {
+        format!("preset {preset}")
+    } else {
+        format!("preset {preset}, but {}", listed(&unlike))
     };
     let end = match scenario.until {
         Some(time) => format!("at {} s, or when all flows have ended", seconds(time)),
         None => "when all flows have ended".into(),
     };
-    let chance = match scenario.is_random() {
-        true => "seeds differ",
-        false => "none: all seeds give the same run",
-    };
+    let chance =
+        if scenario.is_random() { "seeds differ" } else { "none: all seeds give the same run" };
     let nodes = [(hosts, "host"), (scenario.nodes.len() - hosts, "router")];
     let nodes = nodes.map(|(count, what)| counted(count, what)).join(", ");
     let mut rows =
@@ -190,18 +189,20 @@ fn direction(direction: &LinkDirection) -> Vec<String> {
         Channel::Bucket { burst_bytes, .. } => format!("{bps}, bursts of {burst_bytes} bytes"),
     };
     // Its parameters are in the file; a column of them would be wider than a terminal.
-    let queue = match direction.discipline.is_default() {
-        true => direction.queue.to_string(),
-        false => format!("{}, {}", direction.queue, direction.discipline.name()),
+    let queue = if direction.discipline.is_default() {
+        direction.queue.to_string()
+    } else {
+        format!("{}, {}", direction.queue, direction.discipline.name())
     };
     vec![bps, span(direction.delay), queue, loss]
 }
 
 fn flows(scenario: &Scenario, paint: Paint) -> String {
     let lively = scenario.flows.iter().any(|flow| flow.life.is_some());
-    let headings: &[&str] = match lively {
-        true => &["start", "bytes", "stop", "writes", "protocol"],
-        false => &["start", "bytes", "protocol"],
+    let headings: &[&str] = if lively {
+        &["start", "bytes", "stop", "writes", "protocol"]
+    } else {
+        &["start", "bytes", "protocol"]
     };
     let mut table = Table::new(headings.iter().map(ToString::to_string).collect());
     let name = |node: forebay_base::NodeId| &scenario.nodes[node.index()].name;

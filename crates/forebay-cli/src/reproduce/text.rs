@@ -52,18 +52,20 @@ fn of_one_setup(
     text.push_str(&format!("{}\n", paint.dim(wrap(&command(setup), 2).trim_end())));
     let label = &experiment.label;
     let cases = !experiment.quantities.is_empty();
-    let columns = match cases {
-        true => format!(
+    let columns = if cases {
+        format!(
             "{:PROTOCOL$}{:SHORT_QUANTITY$}{label:>PUBLISHED$}{:>RANGE$}{:>VALUE$}",
             "", "", "least to most", "ours"
-        ),
-        false => format!("{:QUANTITY$} {:PROTOCOL$}{label:>PUBLISHED$}{:>VALUE$}", "", "", "ours"),
+        )
+    } else {
+        format!("{:QUANTITY$} {:PROTOCOL$}{label:>PUBLISHED$}{:>VALUE$}", "", "", "ours")
     };
     text.push_str(&format!("{}\n", paint.bold(columns)));
     for row in of_setup(rows, setup) {
-        text.push_str(&match cases {
-            true => of_case(row, &cells(row), paint),
-            false => of_row(row, &cells(row), paint),
+        text.push_str(&if cases {
+            of_case(row, &cells(row), paint)
+        } else {
+            of_row(row, &cells(row), paint)
         });
     }
     text

@@ -67,7 +67,7 @@ pub fn run(
         None => None,
     };
     let watched = Watched { events: filter, links: links.as_deref() };
-    let mut done = simulate(args, &scenario, (watched, admission.jobs), (store.as_ref(), &cancel));
+    let mut done = simulate(args, &scenario, watched, admission.jobs, store.as_ref(), &cancel);
     done.memory = done.memory.chosen_by(admission);
     conclude(args, &scenario, done, store, out, paint)
 }
@@ -194,8 +194,10 @@ struct Watched<'a> {
 fn simulate(
     args: &RunArgs,
     scenario: &Scenario,
-    (Watched { events, links }, jobs): (Watched<'_>, usize),
-    (store, cancel): (Option<&Store>, &AtomicBool),
+    Watched { events, links }: Watched<'_>,
+    jobs: usize,
+    store: Option<&Store>,
+    cancel: &AtomicBool,
 ) -> Sweep {
     let bar = Progress::start().lines(!args.json);
     let tell = |progress: &SweepProgress| {
@@ -280,9 +282,10 @@ fn conclude(
             let page = folder.join(REPORT_NAME);
             text.push_str(&format!("\nResults: {}\n", page.display()));
         }
-        match args.events.is_some() {
-            true => io::stderr().write_all(text.as_bytes())?,
-            false => out.write_all(text.as_bytes())?,
+        if args.events.is_some() {
+            io::stderr().write_all(text.as_bytes())?
+        } else {
+            out.write_all(text.as_bytes())?
         }
     }
     out.flush()?;
@@ -297,9 +300,10 @@ fn conclude(
             _ => Failure::run(what),
         });
     }
-    match cancelled {
-        true => Err(Failure::Interrupted(missing(&summary.missing, wanted))),
-        false => unmet(&summary, args.json).map_or(Ok(()), |text| Err(Failure::Unmet(text))),
+    if cancelled {
+        Err(Failure::Interrupted(missing(&summary.missing, wanted)))
+    } else {
+        unmet(&summary, args.json).map_or(Ok(()), |text| Err(Failure::Unmet(text)))
     }
 }
 

@@ -37,7 +37,8 @@ impl Estimate {
 /// "mean ± half" if all are nearly symmetric, else "mean [low, high]".
 pub fn row(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
     let [largest, smallest] = extremes(values);
-    in_unit(unit, scale(unit, largest, smallest), values, false)
+    let (name, scale) = scale(unit, largest, smallest);
+    in_unit(unit, name, scale, values, false)
 }
 
 /// The same for a row of a group that has one unit, that of values of the size `typical`.
@@ -46,13 +47,15 @@ pub fn row_of_group(
     typical: f64,
     values: &[Option<Estimate>],
 ) -> (&'static str, Vec<String>) {
-    in_unit(unit, scale(unit, typical, typical), values, false)
+    let (name, scale) = scale(unit, typical, typical);
+    in_unit(unit, name, scale, values, false)
 }
 
 /// The same of differences: those above 0 have a sign as well.
 pub fn differences(unit: Unit, values: &[Option<Estimate>]) -> (&'static str, Vec<String>) {
     let [largest, smallest] = extremes(values);
-    in_unit(unit, scale(unit, largest, smallest), values, true)
+    let (name, scale) = scale(unit, largest, smallest);
+    in_unit(unit, name, scale, values, true)
 }
 
 /// The largest size of a value and the smallest that is not 0.
@@ -64,7 +67,8 @@ fn extremes(values: &[Option<Estimate>]) -> [f64; 2] {
 
 fn in_unit(
     unit: Unit,
-    (name, scale): (&'static str, f64),
+    name: &'static str,
+    scale: f64,
     values: &[Option<Estimate>],
     signed: bool,
 ) -> (&'static str, Vec<String>) {
@@ -112,10 +116,7 @@ pub fn exact(unit: Unit, value: f64) -> String {
 
 /// A number without zeros at the end of its fraction.
 pub fn trimmed(number: &str) -> &str {
-    match number.contains('.') {
-        true => number.trim_end_matches('0').trim_end_matches('.'),
-        false => number,
-    }
+    if number.contains('.') { number.trim_end_matches('0').trim_end_matches('.') } else { number }
 }
 
 /// The unit for values up to `largest`, and what to multiply them by. Times of which the smallest

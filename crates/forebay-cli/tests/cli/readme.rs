@@ -143,7 +143,7 @@ fn the_network_of_the_operator_runs() {
     let scenario: Vec<&str> =
         blocks.iter().filter(|(of, _)| of == "toml").map(|(_, text)| text.as_str()).collect();
     assert_eq!(scenario.len(), 3);
-    desk.file("backbone.toml", &scenario.join("\n"));
+    desk.file("backbone.toml", scenario.join("\n"));
     let json = desk.forebay(&["run", "backbone.toml", "--json"]).ok().json();
     assert_eq!(json["runs"][0]["completed"], json["runs"][0]["flows"]);
     let set = "link_defaults.queue.discipline=codel";

@@ -48,7 +48,7 @@ const SYN_S: f64 = 480.0 * (2.0 / 40e6 + 2.0 / 100e6 + 1.0 / 10e6);
 
 /// It is done on 0-2 after the one before it by its own time at 10 Mbit/s, and waits for that one
 /// where it catches up.
-fn downloads_afct_s((payload, header): (f64, f64), mbps: f64) -> f64 {
+fn downloads_afct_s(payload: f64, header: f64, mbps: f64) -> f64 {
     let packets = (1e7 / payload).ceil();
     let last = 1e7 - (packets - 1.0) * payload;
     let x_s = 3.0 * (1e7 + packets * header) * 8.0 / (mbps * 1e6);
@@ -65,7 +65,7 @@ fn downloads_afct_s((payload, header): (f64, f64), mbps: f64) -> f64 {
 fn three_downloads_share_the_dumbbell() {
     let run = run(&builtin("dumbbell", &["start_jitter=0s"]), "cubic");
     let reference = &run.reference;
-    let expected = downloads_afct_s((1448.0, 52.0), 10.0);
+    let expected = downloads_afct_s(1448.0, 52.0, 10.0);
     close(reference.afct_s.unwrap(), expected, 1e-9);
     assert_eq!((reference.kind, reference.mode, reference.completed), ("exact", "single-path", 3));
     close(reference.afct_ratio.unwrap(), run.metrics.of_flows.afct_s.unwrap() / expected, 1e-9);
@@ -80,7 +80,7 @@ fn three_downloads_have_the_detour_too() {
     let reference = run(&builtin("dumbbell", &["start_jitter=0s"]), "inrpp").reference;
     assert_eq!((reference.kind, reference.mode, reference.why), ("exact", "pooled", ""));
     let mbps = 10.0 + 10.0 * 1500.0 / 1508.0;
-    let expected = downloads_afct_s((1440.0, 60.0), mbps) + SYN_S / 60.0 * 28.0;
+    let expected = downloads_afct_s(1440.0, 60.0, mbps) + SYN_S / 60.0 * 28.0;
     close(reference.afct_s.unwrap(), expected, 1e-9);
 }
 
@@ -89,7 +89,7 @@ fn three_downloads_have_the_detour_too() {
 fn the_clock_starts_with_the_handshake_or_behind_it() {
     let set = ["start_jitter=0s", "fct=established"];
     let run = run(&builtin("dumbbell", &set), "newreno");
-    let expected = downloads_afct_s((1448.0, 52.0), 10.0) - 2.0 * (0.025 + SYN_S);
+    let expected = downloads_afct_s(1448.0, 52.0, 10.0) - 2.0 * (0.025 + SYN_S);
     close(run.reference.afct_s.unwrap(), expected, 1e-9);
 }
 

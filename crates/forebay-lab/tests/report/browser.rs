@@ -27,7 +27,7 @@ fn synthetic_page(folder: &Path) -> std::path::PathBuf {
 fn a_run_of_tcp_has_all_its_plots() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("results");
-    run("dumbbell", &[], (&["newreno", "cubic"], &[1, 2]), &folder);
+    run("dumbbell", &[], &["newreno", "cubic"], &[1, 2], &folder);
     let Some(dom) = open(&folder.join("report.html"), "") else { return };
     let mut plots = dom.plots();
     // Whether senders and receivers are sampled too decides about these.
@@ -70,7 +70,7 @@ fn a_run_of_tcp_has_all_its_plots() {
 fn signals_of_kick_ass_have_plots_of_ports_and_of_flows() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("results");
-    run("dumbbell", &["until_s=5"], (&["kickass", "rcp"], &[1]), &folder);
+    run("dumbbell", &["until_s=5"], &["kickass", "rcp"], &[1], &folder);
     let Some(dom) = open(&folder.join("report.html"), "") else { return };
     assert_eq!((dom.root("data-errors"), dom.root("data-ready")), (Some("0"), Some("1")));
     let plots = dom.plots();
@@ -322,7 +322,7 @@ fn many_flows_have_few_entries_and_a_total_of_its_own() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("many");
     let many = "flows=[{ src = \"s1\", dst = \"d1\", count = 25, endless = true }]";
-    run("dumbbell", &[many, "links.1.rate=100Mbit/s", "until_s=3"], (&["newreno"], &[1]), &folder);
+    run("dumbbell", &[many, "links.1.rate=100Mbit/s", "until_s=3"], &["newreno"], &[1], &folder);
     let Some(dom) = open(&folder.join("report.html"), "") else { return };
     let plots = dom.plots();
     let lines = |name: &str| number_of(plots[name], "data-lines");
@@ -342,8 +342,8 @@ fn many_flows_have_few_entries_and_a_total_of_its_own() {
 fn two_folders_are_drawn_on_the_same_axes() {
     let top = tempfile::tempdir().unwrap();
     let (a, b) = (top.path().join("a"), top.path().join("b"));
-    run("dumbbell", &["until_s=3"], (&["newreno"], &[1]), &a);
-    run("dumbbell", &["until_s=3", "links.1.rate=5Mbit/s"], (&["newreno"], &[7]), &b);
+    run("dumbbell", &["until_s=3"], &["newreno"], &[1], &a);
+    run("dumbbell", &["until_s=3", "links.1.rate=5Mbit/s"], &["newreno"], &[7], &b);
     let page = top.path().join("compare.html");
     write_comparison(&[a, b], &page).unwrap();
     let Some(dom) = open(&page, "") else { return };
@@ -427,11 +427,7 @@ fn what_a_user_writes_is_shown_and_not_run() {
 
 /// Results of this many flows and seeds under these protocols: flow f under the protocol of number
 /// p with seed s has 1 + p + f / 10 + s / 5 Mbit/s, and a delay of 40 (p + 1) + 3 f + s ms.
-fn scattered_page(
-    folder: &Path,
-    protocols: &[&str],
-    (flows, seeds): (u64, u64),
-) -> std::path::PathBuf {
+fn scattered_page(folder: &Path, protocols: &[&str], flows: u64, seeds: u64) -> std::path::PathBuf {
     synthetic::write(folder, "inrpp/dumbbell", "", &[]);
     let path = folder.join("summary.json");
     let text = std::fs::read_to_string(&path).unwrap();
@@ -512,7 +508,7 @@ fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
     let folder = tempfile::tempdir().unwrap();
     let eight = ["newreno", "cubic", "vegas", "bbr", "copa", "pcc", "rcp", "inrpp"];
     for (protocols, flows, seeds) in [(1, 1, 2), (2, 3, 3), (8, 1, 10), (8, 9, 3)] {
-        let page = scattered_page(folder.path(), &eight[..protocols], (flows, seeds));
+        let page = scattered_page(folder.path(), &eight[..protocols], flows, seeds);
         let Some(dom) = open_in_frame(&page, 400, LOOK) else { return };
         let of = |key: &str| dom.root(&format!("data-{key}")).expect("it ran").to_string();
         let found = ["over", "overlaps", "outside", "flips", "zero", "zooms"].map(of);
@@ -526,14 +522,14 @@ fn throughput_over_delay_fits_on_a_telephone_with_one_to_nine_flows() {
         assert_eq!(text.matches("<i class=centre").count(), 2 * protocols);
     }
     // A point alone has nothing to compare with.
-    let page = scattered_page(folder.path(), &eight[..1], (1, 1));
+    let page = scattered_page(folder.path(), &eight[..1], 1, 1);
     assert!(!std::fs::read_to_string(page).unwrap().contains("class=scatter"));
 }
 
 #[test]
 fn throughput_over_delay_is_saved_with_its_points() {
     let folder = tempfile::tempdir().unwrap();
-    let page = scattered_page(folder.path(), &["cubic", "copa"], (2, 2));
+    let page = scattered_page(folder.path(), &["cubic", "copa"], 2, 2);
     let Some([svg, png, csv]) = saved(&page, "scatter=\"scatter-p95\"") else { return };
     is_png(&png, 10_000);
     for text in ["95 % one-way delay (ms)", "throughput (Mbit/s)", "CUBIC", "Copa"] {

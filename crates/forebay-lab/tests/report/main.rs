@@ -11,7 +11,7 @@ use forebay_lab::{Outputs, RunOptions, Store, Summary, SweepOptions, SweepPlan, 
 use std::path::Path;
 
 /// Run a scenario and keep its results in `folder`.
-fn run(name: &str, set: &[&str], (protocols, seeds): (&[&str], &[u64]), folder: &Path) {
+fn run(name: &str, set: &[&str], protocols: &[&str], seeds: &[u64], folder: &Path) {
     let set = set.iter().map(ToString::to_string).collect();
     let scenario = Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).unwrap();
     let store = Store::create(folder).unwrap();

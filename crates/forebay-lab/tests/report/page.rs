@@ -93,7 +93,7 @@ fn the_same_results_give_the_same_bytes() {
     let top = tempfile::tempdir().unwrap();
     let (a, b) = (top.path().join("a"), top.path().join("b"));
     for folder in [&a, &b] {
-        run("dumbbell", &["until_s=2"], (&["newreno"], &[1, 2]), folder);
+        run("dumbbell", &["until_s=2"], &["newreno"], &[1, 2], folder);
     }
     let page = |folder: &std::path::Path| fs::read(folder.join("report.html")).unwrap();
     let first = page(&a);
@@ -114,7 +114,7 @@ fn a_big_run_is_downsampled_and_says_so() {
     let folder = top.path().join("big");
     let many = "flows=[{ src = \"s1\", dst = \"d1\", count = 60, endless = true }]";
     let seeds: Vec<u64> = (1..=8).collect();
-    run("dumbbell", &[many, "until_s=40"], (&["newreno", "cubic"], &seeds), &folder);
+    run("dumbbell", &[many, "until_s=40"], &["newreno", "cubic"], &seeds, &folder);
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     assert!(page.len() < 5_000_000, "{} bytes", page.len());
     for words in [
@@ -176,7 +176,7 @@ fn panel_of<'a>(data: &'a serde_json::Value, run: usize, id: &str) -> &'a serde_
 fn throughput_on_the_wire_fills_the_link_and_no_more() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("results");
-    run("dumbbell", &[], (&["newreno", "cubic"], &[1]), &folder);
+    run("dumbbell", &[], &["newreno", "cubic"], &[1], &folder);
     let data = data_of(&fs::read_to_string(folder.join("report.html")).unwrap());
     for run in 0..2 {
         // The bottleneck is 10 Mbit/s, and always busy: that is what is on the wire. A window
@@ -201,7 +201,7 @@ fn throughput_on_the_wire_fills_the_link_and_no_more() {
 fn a_capacity_that_changes_is_a_step() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("results");
-    run("link-flap", &["sample_s=0.1"], (&["newreno"], &[1]), &folder);
+    run("link-flap", &["sample_s=0.1"], &["newreno"], &[1], &folder);
     let data = data_of(&fs::read_to_string(folder.join("report.html")).unwrap());
     let marks = &panel_of(&data, 0, "wire")["marks"];
     // The event is at 12 s; the sample at that time or the next one sees it.
@@ -217,9 +217,9 @@ fn a_capacity_that_changes_is_a_step() {
 fn several_folders_are_one_page() {
     let top = tempfile::tempdir().unwrap();
     let (a, b, c) = (top.path().join("a"), top.path().join("b"), top.path().join("c"));
-    run("dumbbell", &["until_s=3"], (&["newreno"], &[1]), &a);
-    run("dumbbell", &["until_s=2"], (&["newreno", "cubic"], &[1]), &b);
-    run("lossy", &["until_s=2"], (&["cubic"], &[4]), &c);
+    run("dumbbell", &["until_s=3"], &["newreno"], &[1], &a);
+    run("dumbbell", &["until_s=2"], &["newreno", "cubic"], &[1], &b);
+    run("lossy", &["until_s=2"], &["cubic"], &[4], &c);
     let path = top.path().join("page.html");
     write_comparison(&[a.clone(), b.clone(), c.clone()], &path).unwrap();
     let page = fs::read_to_string(&path).unwrap();
@@ -253,7 +253,7 @@ fn many_folders_have_a_row_each() {
     let folder = |n: u32| {
         let path = top.path().join(format!("limit-{n}"));
         let queue = format!("link_defaults.queue={n}0ms");
-        run("dumbbell", &[queue.as_str(), "until_s=1"], (&["cubic"], &[1]), &path);
+        run("dumbbell", &[queue.as_str(), "until_s=1"], &["cubic"], &[1], &path);
         path
     };
     let folders: Vec<_> = (1..=18).map(folder).collect();
@@ -299,7 +299,7 @@ fn the_capacity_of_a_trace_is_behind_what_the_link_carried() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("results");
     let set = ["until_s=6", "measure_from_s=0", "sample_s=0.01"];
-    run("cell/city-driving", &set, (&["cubic"], &[1]), &folder);
+    run("cell/city-driving", &set, &["cubic"], &[1], &folder);
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     let data = data_of(&page);
     let wire = panel_of(&data, 0, "wire");
@@ -336,7 +336,7 @@ fn the_page_says_which_expectations_hold() {
         { protocol = \"newreno\", metric = \"utilisation\", op = \"within\", \
           value = [0.5, 1.0], link = \"0-2\", \
           over = { share = 0.5 } }]";
-    run("dumbbell", &[expect], (&["newreno"], &[1, 2]), &folder);
+    run("dumbbell", &[expect], &["newreno"], &[1, 2], &folder);
     let page = fs::read_to_string(folder.join("report.html")).unwrap();
     let (_, section) = page.split_once("<section id=expectations").expect("a section");
     let section = section.split_once("</section>").unwrap().0;
@@ -356,7 +356,7 @@ fn the_page_says_which_expectations_hold() {
 fn a_delay_profile_is_drawn_over_the_window() {
     let top = tempfile::tempdir().unwrap();
     let folder = top.path().join("results");
-    run("dumbbell", &["until_s=10"], (&["verus"], &[1]), &folder);
+    run("dumbbell", &["until_s=10"], &["verus"], &[1], &folder);
     let data = data_of(&fs::read_to_string(folder.join("report.html")).unwrap());
     let curves = &panel_of(&data, 0, "cc-profile-1")["curves"];
     assert_eq!((&curves["quantity"], &curves["unit"]), (&"window".into(), &"packets".into()));

@@ -95,7 +95,7 @@ fn inrpp() -> Rows {
         serve(&mut in_flight, 1, if states[0] == 2.0 { 20e6 } else { 120e6 });
         serve(&mut in_flight, 2, 20e6);
         for (place, (stage, port)) in [(2, "port/0-2"), (1, "port/4-0")].into_iter().enumerate() {
-            states[place] = interface(&mut rows, at_ms, (stage, port), &in_flight, states[place]);
+            states[place] = interface(&mut rows, at_ms, stage, port, &in_flight, states[place]);
             if states[place] != before[place] {
                 rows.push(at_ms, port, "state", states[place]);
             }
@@ -109,7 +109,8 @@ fn inrpp() -> Rows {
 fn interface(
     rows: &mut Rows,
     at_ms: i64,
-    (stage, port): (usize, &str),
+    stage: usize,
+    port: &str,
     in_flight: &[InFlight; 3],
     state: f64,
 ) -> f64 {
@@ -218,11 +219,7 @@ pub fn write_series(path: &Path, runs: &[(&str, Rows)]) {
     writer.close().unwrap();
 }
 
-fn summary_of(
-    protocol: &str,
-    (fct_s, ideal_s): ([f64; 3], [f64; 3]),
-    ended_s: f64,
-) -> (Value, Value) {
+fn summary_of(protocol: &str, fct_s: [f64; 3], ideal_s: [f64; 3], ended_s: f64) -> (Value, Value) {
     let mean = |times: [f64; 3]| times.iter().sum::<f64>() / 3.0;
     let flow = |i: usize| {
         let [src, dst] = ["s", "d"].map(|side| format!("{side}{}", i + 1));
@@ -249,8 +246,8 @@ fn summary_of(
 pub fn write(folder: &Path, name: &str, description: &str, notes: &[&str]) {
     let (pooled, single) = ([9.5, 10.5, 10.0], [21.5, 22.5, 22.0]);
     let runs = [
-        summary_of("inrpp", ([9.6, 10.6, 10.1], pooled), 14.0),
-        summary_of("rcp", ([22.0, 23.1, 22.4], single), 26.0),
+        summary_of("inrpp", [9.6, 10.6, 10.1], pooled, 14.0),
+        summary_of("rcp", [22.0, 23.1, 22.4], single, 26.0),
     ];
     let [(inrpp_run, inrpp_aggregate), (rcp_run, rcp_aggregate)] = runs;
     let summary = json!({

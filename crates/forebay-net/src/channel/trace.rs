@@ -7,6 +7,7 @@ use forebay_base::{Rate, Span, Time};
 
 /// Why a trace was refused.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[non_exhaustive]
 pub enum TraceError {
     /// No opportunity at all.
     Empty,

@@ -19,6 +19,8 @@ pub enum Deadline {
 
 /// Where a packet is and what happens to it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+// Not `non_exhaustive`: forebay-run has words for each, and must not compile without those of a
+// new one.
 pub enum PacketEvent {
     /// This node made it: a host, or a router one of its own.
     Sent(NodeId),

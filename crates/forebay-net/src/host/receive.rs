@@ -151,7 +151,7 @@ impl Host {
 /// A TCP segment that came whole, in the form of a fragment.
 #[inline(never)] // few connections look at pieces
 pub(super) fn view_of_whole(packet: &Packet, arena: &Arena) -> PieceView {
-    view_of(packet, (0, false), head_of(packet), arena)
+    view_of(packet, 0, false, head_of(packet), arena)
 }
 
 /// A fragment of a TCP segment.
@@ -166,12 +166,13 @@ fn view_of_piece(packet: &Packet, part: &FragmentRange, arena: &Arena) -> PieceV
         }),
         None => body.and_then(read_head),
     };
-    view_of(packet, (part.offset, part.more), head, arena)
+    view_of(packet, part.offset, part.more, head, arena)
 }
 
 fn view_of(
     packet: &Packet,
-    (offset, more): (u16, bool),
+    offset: u16,
+    more: bool,
     head: Option<TcpHead>,
     arena: &Arena,
 ) -> PieceView {

@@ -53,9 +53,10 @@ fn mahimahi(trace: &[u64], limit: usize, arrivals: &Arrivals) -> Passed {
     };
     for (number, &(at, bytes)) in (0..).zip(arrivals) {
         rationalize(at, &mut queue); // before the packet is queued
-        match queue.len() < limit {
-            true => queue.push_back((number, bytes + TUN_BYTES)),
-            false => dropped.push(number),
+        if queue.len() < limit {
+            queue.push_back((number, bytes + TUN_BYTES))
+        } else {
+            dropped.push(number)
         }
     }
     let last = arrivals.last().map_or(0, |&(at, _)| at);

@@ -162,14 +162,13 @@ impl Way {
         let late = if self.rng.chance(self.weather.late) { self.rng.below(50_000) } else { 0 };
         self.sent += 1;
         let at = self.now + Span::from_millis(10) + Span::from_micros(late);
-        let packet = match self.weather.bytes {
-            false => packet,
-            true => {
-                let mut bytes = Vec::new();
-                emit(&packet, &self.arena, &self.plan, &mut bytes).expect("in the plan");
-                self.arena.free(packet);
-                parse(&bytes, &self.plan, &mut self.arena).expect("what was emitted")
-            }
+        let packet = if self.weather.bytes {
+            let mut bytes = Vec::new();
+            emit(&packet, &self.arena, &self.plan, &mut bytes).expect("in the plan");
+            self.arena.free(packet);
+            parse(&bytes, &self.plan, &mut self.arena).expect("what was emitted")
+        } else {
+            packet
         };
         self.wires.insert((at, self.sent), (1 - from, packet));
     }

@@ -52,11 +52,12 @@ const MIN_V6_BYTES: u16 = Indicator::LAST.wire_len() + 1;
 #[inline]
 pub(super) fn cuttable(
     packet: &Packet,
-    (least_bytes, ipv6): (u16, Ipv6),
+    least_bytes: u16,
+    ipv6: Ipv6,
     arena: &Arena,
 ) -> Option<Cuttable> {
     if packet.version() == IpVersion::V6 {
-        return cuttable_v6(packet, (least_bytes, ipv6), arena);
+        return cuttable_v6(packet, least_bytes, ipv6, arena);
     }
     if packet.dont_fragment() {
         return None;
@@ -79,11 +80,7 @@ pub(super) fn cuttable(
 }
 
 #[inline(never)]
-fn cuttable_v6(
-    packet: &Packet,
-    (least_bytes, ipv6): (u16, Ipv6),
-    arena: &Arena,
-) -> Option<Cuttable> {
+fn cuttable_v6(packet: &Packet, least_bytes: u16, ipv6: Ipv6, arena: &Arena) -> Option<Cuttable> {
     const PIECE_BYTES: u16 = IPV6_HEADER_BYTES + FRAGMENT_HEADER_BYTES;
     let inserts = packet.dont_fragment();
     if ipv6 == Ipv6::Pass || inserts && ipv6 == Ipv6::Header {

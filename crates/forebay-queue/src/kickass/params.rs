@@ -158,11 +158,6 @@ impl KickAssPortParams {
         let KickAssPortParams { max_interval, initial_share, .. } = *self;
         RateParams { pair: None, initial_rtt, alpha, beta, gamma, max_interval, initial_share }
     }
-    /// What decides which packets are cut.
-    #[inline]
-    pub(super) fn may_cut(&self) -> (u16, Ipv6) {
-        (self.least_bytes, self.ipv6)
-    }
 }
 
 impl Params for KickAssPortParams {

@@ -40,9 +40,10 @@ fn random_net(rng: &mut Rng, weighted: bool) -> Net {
         let used = |link| {
             let data = 1.0 + if weighted { rng.below(100) as f64 / 1000.0 } else { 0.0 };
             let ack = weighted && rng.below(5) == 0;
-            match ack {
-                true => Use { link, weight: 0.02, detourable: 0.0, acks: false },
-                false => Use { link, weight: data, detourable: 1.0, acks: false },
+            if ack {
+                Use { link, weight: 0.02, detourable: 0.0, acks: false }
+            } else {
+                Use { link, weight: data, detourable: 1.0, acks: false }
             }
         };
         let uses = on.into_iter().map(used).collect();

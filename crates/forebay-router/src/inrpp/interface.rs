@@ -253,8 +253,8 @@ impl<T> Interface<T> {
             let Some((longest, _)) = longest else { return false };
             let (last, unused) = self.cache.push_out(longest);
             pushed_out.push(last.what);
-            if let Some(unused) = unused {
-                self.give_back(unused);
+            if let Some((nonce, payload_len)) = unused {
+                self.give_back(nonce, payload_len);
             }
         }
         true
@@ -328,7 +328,7 @@ impl<T> Interface<T> {
         };
         match (worth, option.nonce) {
             (Some(worth), Some(nonce)) => {
-                self.hold(now, nonce, (flow, arrived), worth);
+                self.hold(now, nonce, flow, arrived, worth);
                 // It ends here, unless this interface is congested itself: see below.
                 option.ask = BackPressureSignal::Nothing;
             }
@@ -442,7 +442,8 @@ impl<T> Interface<T> {
         &mut self,
         now: Time,
         nonce: Nonce,
-        (flow, arrived): (FlowKey, Arrived),
+        flow: FlowKey,
+        arrived: Arrived,
         worth: CreditValue,
     ) {
         let heard = self.credits.hear(now, nonce, flow, arrived);
@@ -495,7 +496,7 @@ impl<T> Interface<T> {
         }
     }
     /// A flow has no use for its credit any more.
-    fn give_back(&mut self, (nonce, payload_len): (Nonce, u16)) {
+    fn give_back(&mut self, nonce: Nonce, payload_len: u16) {
         self.credits.pay(nonce, 2 * u64::from(payload_len.max(1)));
         self.give(nonce);
     }
@@ -516,8 +517,8 @@ impl<T> Interface<T> {
     }
     /// `flow` is under another nonce than before.
     fn reconsider(&mut self, flow: FlowKey) {
-        if let Some(unused) = self.cache.reconsider(flow, &self.credits) {
-            self.give_back(unused);
+        if let Some((nonce, payload_len)) = self.cache.reconsider(flow, &self.credits) {
+            self.give_back(nonce, payload_len);
         }
     }
     /// Nothing is held for `nonce` any more.

@@ -38,7 +38,7 @@ impl Log {
     }
     /// A packet of `flow`, of `wire` bytes with `payload` bytes of payload, has left, over the link
     /// or on a detour.
-    pub fn left(&mut self, (flow, wire, payload): (FlowKey, u16, u16), by_flow: bool) {
+    pub fn left(&mut self, flow: FlowKey, wire: u16, payload: u16, by_flow: bool) {
         self.sent_bytes += wire as u64;
         if by_flow && payload > 0 {
             *self.passed.entry(flow).or_default() += payload as u64;

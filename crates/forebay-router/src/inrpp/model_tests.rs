@@ -232,7 +232,8 @@ impl Model {
     fn ack(
         &mut self,
         now: Time,
-        (flow, arrived): (FlowKey, u32),
+        flow: FlowKey,
+        arrived: u32,
         came: BackPressure,
         others_wait: bool,
     ) -> (BackPressureSignal, Option<Option<Nonce>>, u8) {
@@ -426,7 +427,7 @@ impl Bench {
         if let Some((told, machine)) = idle {
             assert_eq!((told, &machine), (wrote, &self.machine), "the short way of {came:?}");
         }
-        let (ask, asker, allowance) = self.model.ack(self.now, (flow, before), came, waits);
+        let (ask, asker, allowance) = self.model.ack(self.now, flow, before, came, waits);
         assert_eq!((wrote.ask, wrote.routers), (ask, routers.saturating_add(1)), "{came:?}");
         assert_eq!(wrote.allowance, allowance, "{came:?}");
         match asker {

@@ -296,14 +296,15 @@ impl Inrpp {
     fn pass(
         &mut self,
         port: PortId,
-        (flow, echo): (FlowKey, Option<Nonce>),
+        flow: FlowKey,
+        echo: Option<Nonce>,
         mut packet: Packet,
         cx: &mut NodeContext<'_>,
     ) -> Verdict {
         let out = &mut self.ports[port.index()];
         out.log.offered_bytes += packet.wire_len() as u64;
         if !out.interface.passes(flow, echo) {
-            return self.keep(port, (flow, echo), packet, cx);
+            return self.keep(port, flow, echo, packet, cx);
         }
         self.notify(port, flow, &mut packet, cx);
         self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
@@ -311,12 +312,13 @@ impl Inrpp {
     }
     fn count_sent(&mut self, port: PortId, flow: FlowKey, wire: u16, payload: u16, now: Time) {
         self.detours.sent(now, port, wire);
-        self.ports[port.index()].log.left((flow, wire, payload), self.settings.flow_totals);
+        self.ports[port.index()].log.left(flow, wire, payload, self.settings.flow_totals);
     }
     fn keep(
         &mut self,
         port: PortId,
-        (flow, echo): (FlowKey, Option<Nonce>),
+        flow: FlowKey,
+        echo: Option<Nonce>,
         packet: Packet,
         cx: &mut NodeContext<'_>,
     ) -> Verdict {
@@ -375,8 +377,8 @@ impl Inrpp {
         let mut packet = cached.what;
         let next_hop = from.neighbour.expect("detours lead to routers");
         set_tag(&mut packet, Some(DetourTag { next_hop, budget: DETOUR_BUDGET }), cx.arena);
-        let left = (flow, cached.wire_len, packet.payload_len());
-        from.log.left(left, self.settings.flow_totals);
+        let payload_len = packet.payload_len();
+        from.log.left(flow, cached.wire_len, payload_len, self.settings.flow_totals);
         from.log.detoured_bytes += cached.wire_len as u64;
         let wire_len = packet.wire_len();
         self.detours.sent(cx.now, port, wire_len);
@@ -503,8 +505,8 @@ impl Forwarding for Inrpp {
         if tagged {
             self.detours.relayed(cx.now, in_port, port, packet.wire_len());
         }
-        let flow = flow_of(&packet, &signals, tagged);
-        self.pass(port, flow, packet, cx)
+        let (flow, echo) = flow_of(&packet, &signals, tagged);
+        self.pass(port, flow, echo, packet, cx)
     }
 
     fn forward_in_place(
@@ -554,18 +556,18 @@ impl Forwarding for Inrpp {
             return Verdict::Drop(packet, DropReason::Full);
         }
         let signals = Signals::of(&packet, cx.arena);
-        let flow = flow_of(&packet, &signals, signals.tag.is_some());
+        let (flow, echo) = flow_of(&packet, &signals, signals.tag.is_some());
         // It was counted when it was forwarded. Fragments of one that was too big for the link have
         // more header than was counted.
         let log = &mut self.ports[port.index()].log;
         log.sent_bytes = log.sent_bytes.saturating_sub(packet.wire_len() as u64);
-        if let Some(passed) = log.passed.get_mut(&flow.0) {
+        if let Some(passed) = log.passed.get_mut(&flow) {
             *passed = passed.saturating_sub(packet.payload_len() as u64);
         }
         if signals.echo.is_none() {
             return Verdict::Drop(packet, DropReason::Full);
         }
-        self.keep(port, flow, packet, cx)
+        self.keep(port, flow, echo, packet, cx)
     }
 
     fn pull(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {

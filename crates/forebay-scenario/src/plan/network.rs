@@ -19,10 +19,12 @@ use std::collections::BTreeMap;
 use std::collections::btree_map::Entry;
 use std::sync::Arc;
 
+/// The routers of a network, and how each forwards. Nodes that are hosts are not there.
+type RoutersByNode = BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>;
+
 /// Routers and ports of a run.
 pub(crate) struct Network {
-    /// Nodes that are hosts are not there.
-    routers: BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>,
+    routers: RoutersByNode,
     /// Schemes that the scenario gives its links, by the address of what it says.
     schemes: BTreeMap<usize, SchemeSpec>,
     /// The scheme of the other ports of routers.
@@ -117,10 +119,7 @@ impl Scenario {
 
     /// The routers, each able to work where it is. The first need is that of the protocol of the
     /// run.
-    fn routers(
-        &self,
-        needs: &[Need<'_>],
-    ) -> Result<BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>, Problem> {
+    fn routers(&self, needs: &[Need<'_>]) -> Result<RoutersByNode, Problem> {
         let open = |node: &&crate::Node| !node.is_host && node.router.is_none();
         let common = match (&self.router, self.nodes.iter().find(open)) {
             (Some(router), _) => Some(Chosen::clone(router)),

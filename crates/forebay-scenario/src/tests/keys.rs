@@ -7,9 +7,10 @@ use crate::explain::{ANY_NAME, Key, Keys, keys};
 fn with_numbers(path: &str) -> String {
     const LISTS: [&str; 7] = ["routers", "hosts", "links", "flows", "events", "attacks", "expect"];
     let (top, rest) = path.split_once('.').unwrap_or((path, ""));
-    match LISTS.contains(&top) && !rest.is_empty() {
-        true => format!("{top}.0.{rest}"),
-        false => path.to_string(),
+    if LISTS.contains(&top) && !rest.is_empty() {
+        format!("{top}.0.{rest}")
+    } else {
+        path.to_string()
     }
 }
 

@@ -17,13 +17,14 @@ fn cache(total_bytes: u64) -> CacheLimits {
 
 /// Hosts on either side of a chain of routers whose links have these rates; its links.
 fn chain(caches: &[u64], mbps: &[u64], flows: u64, bytes: u64) -> (World, Vec<LinkId>) {
-    chain_apart(Span::from_millis(10), (caches, mbps), flows, bytes)
+    chain_apart(Span::from_millis(10), caches, mbps, flows, bytes)
 }
 
 /// The same with `apart` between two starts.
 fn chain_apart(
     apart: Span,
-    (caches, mbps): (&[u64], &[u64]),
+    caches: &[u64],
+    mbps: &[u64],
     flows: u64,
     bytes: u64,
 ) -> (World, Vec<LinkId>) {
@@ -99,7 +100,7 @@ fn bottlenecks_in_series_are_used_in_full_whichever_of_them_fills_first() {
 #[test]
 fn flows_that_come_one_by_one_to_a_chain_under_back_pressure_cost_no_drop() {
     let apart = Span::from_secs(1);
-    let (world, _) = chain_apart(apart, (&[1_000_000], &[20, 10, 5]), 3, 10_000_000);
+    let (world, _) = chain_apart(apart, &[1_000_000], &[20, 10, 5], 3, 10_000_000);
     let (sim, last) = finish(&world, 1);
     assert_eq!(sim.drops().count(DropReason::CacheFull), 0);
     let ideal = 3e7 * WIRE * 8.0 / 5e6 + 0.08;

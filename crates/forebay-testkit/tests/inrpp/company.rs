@@ -81,10 +81,8 @@ fn tcp_has_its_turn_beside_inrpp() {
 fn last_of_51(pooled: bool) -> (f64, f64) {
     let mut world = World::new();
     let quiet = Settings { detours: false, ..settings(cache(1_000_000)) };
-    let [a, b] = ["a", "b"].map(|name| match pooled {
-        true => router(&mut world, name, &quiet),
-        false => world.router(name),
-    });
+    let [a, b] = ["a", "b"]
+        .map(|name| if pooled { router(&mut world, name, &quiet) } else { world.router(name) });
     world.join(a, b, pooled_link(Rate::mbps(10), NEAR));
     let inrpp = transport(&mut world, "inrpp", config());
     let cubic = transport(&mut world, "cubic", config());
@@ -115,13 +113,14 @@ fn one_tcp_flow_beside_fifty_of_inrpp_has_its_share_and_no_long_round_trip() {
 /// 6 MB in `flows` flows, which start 10 ms apart, over one link of 10 Mbit/s between routers that
 /// are made by `router`.
 fn over_two(name: &str, flows: u64, router: impl Fn(&mut World, usize) -> NodeId) -> World {
-    over_two_apart(Span::from_millis(10), (name, flows), router)
+    over_two_apart(Span::from_millis(10), name, flows, router)
 }
 
 /// The same with `apart` between two starts.
 fn over_two_apart(
     apart: Span,
-    (name, flows): (&str, u64),
+    name: &str,
+    flows: u64,
     router: impl Fn(&mut World, usize) -> NodeId,
 ) -> World {
     let mut world = World::new();
@@ -140,7 +139,7 @@ fn over_two_apart(
 /// Which flow a short drop-tail queue starves is chance: one case lies anywhere from 6 to 18 s.
 fn mean_of_twenty(name: &str, router: impl Fn(&mut World, usize) -> NodeId) -> f64 {
     let apart = (10..20).map(Span::from_millis);
-    let lasts = apart.map(|apart| finish(&over_two_apart(apart, (name, 20), &router)).1);
+    let lasts = apart.map(|apart| finish(&over_two_apart(apart, name, 20, &router)).1);
     lasts.sum::<f64>() / 10.0
 }
 

@@ -122,9 +122,11 @@ fn protocol(name: &'static str, params: &Params) -> Spec {
 }
 
 fn lab(
-    (name, params): (&'static str, Params),
+    name: &'static str,
+    params: Params,
     scheme: Option<Scheme>,
-    (bytes, mute): (Option<u64>, bool),
+    bytes: Option<u64>,
+    mute: bool,
 ) -> Lab {
     let mut world = World::new();
     let (a, near) = (world.host("a"), world.router("near"));
@@ -147,9 +149,12 @@ fn lab(
     };
     let (sender, receiver) = (protocol(name, &params), protocol(name, &params));
     let controller = move |init: Init| sender.build(init);
-    let feedback = move || match mute {
-        true => AnyFeedback::Custom(Box::new(Mute(KickAssReceiver::new(&params)))),
-        false => receiver.build_feedback(),
+    let feedback = move || {
+        if mute {
+            AnyFeedback::Custom(Box::new(Mute(KickAssReceiver::new(&params))))
+        } else {
+            receiver.build_feedback()
+        }
     };
     let transport = world.transport_with(name, config, controller, feedback);
     world.flow((a, b), Time::ZERO, bytes, transport);
@@ -209,7 +214,7 @@ fn a_flow_sends_at_its_code() {
     for params in [paper(), Params::default()] {
         for script in SCRIPTS {
             let (scheme, came) = cutter(script);
-            let lab = lab(("kickass", params.clone()), Some(scheme), (None, false));
+            let lab = lab("kickass", params.clone(), Some(scheme), None, false);
             let sim = lab.run(Time::from_secs(20));
             let code = Code::of_lead_bytes(script[0].1).unwrap().rate().bps() as f64;
             let rate = rate_between(&came.read(), Time::from_secs(5), Time::from_secs(20));
@@ -228,7 +233,7 @@ fn steps_are_followed_within_a_round_trip_and_a_packet() {
     const SCRIPT: &[(u64, u16)] = &[(0, 640), (5_000, 880), (8_000, 600), (11_000, 608)];
     for (params, more) in [(paper(), Span::ZERO), (Params::default(), RTT.mul_div(1, 4))] {
         let (scheme, came) = cutter(SCRIPT);
-        let lab = lab(("kickass", params), Some(scheme), (None, false));
+        let lab = lab("kickass", params, Some(scheme), None, false);
         lab.run(Time::from_secs(14));
         let came = came.read();
         for step in SCRIPT.windows(2) {
@@ -257,7 +262,7 @@ fn silence_and_the_way_back() {
     const SCRIPT: &[(u64, u16)] = &[(0, 640), (5_000, 0), (9_000, 760)];
     for (params, clear_gap) in [(paper(), Span::ZERO), (Params::default(), RTT / 2)] {
         let (scheme, came) = cutter(SCRIPT);
-        let lab = lab(("kickass", params), Some(scheme), (None, false));
+        let lab = lab("kickass", params, Some(scheme), None, false);
         lab.run(Time::from_secs(12));
         let came = came.read();
         let rate = Code::of_lead_bytes(640).unwrap().rate().bps() as f64;
@@ -281,7 +286,7 @@ fn data(lab: &Lab) -> Vec<(Span, u16)> {
     data.iter().map(|packet| (packet.at.since(data[0].at), packet.wire_len)).collect()
 }
 fn newreno(scheme: Option<Scheme>) -> Lab {
-    let lab = lab(("newreno", Params::default()), scheme, (Some(3_000_000), false));
+    let lab = lab("newreno", Params::default(), scheme, Some(3_000_000), false);
     lab.run(Time::from_secs(60));
     lab
 }
@@ -291,7 +296,7 @@ fn newreno(scheme: Option<Scheme>) -> Lab {
 fn without_routers_it_is_plain_tcp() {
     let plain = newreno(None);
     for params in [paper(), Params::default()] {
-        let lab = lab(("kickass", params.clone()), None, (Some(3_000_000), false));
+        let lab = lab("kickass", params.clone(), None, Some(3_000_000), false);
         lab.run(Time::from_secs(60));
         assert_eq!(data(&lab), data(&plain));
         let left = lab.left();
@@ -310,7 +315,7 @@ fn without_routers_it_is_plain_tcp() {
 #[test]
 fn with_a_middlebox_that_strips_the_offer_it_is_plain_tcp() {
     let (plain, stripper): (_, Scheme) = (newreno(None), Arc::new(|| Box::new(Stripper)));
-    let lab = lab(("kickass", Params::default()), Some(stripper), (Some(3_000_000), false));
+    let lab = lab("kickass", Params::default(), Some(stripper), Some(3_000_000), false);
     lab.run(Time::from_secs(60));
     assert_eq!(data(&lab), data(&plain));
     let left = lab.left();
@@ -323,7 +328,7 @@ fn with_a_middlebox_that_strips_the_offer_it_is_plain_tcp() {
 fn a_peer_that_agrees_and_never_reports_leaves_tcp() {
     const SCRIPT: &[(u64, u16)] = &[(0, 640)];
     let plain = newreno(None);
-    let cut = lab(("kickass", paper()), Some(cutter(SCRIPT).0), (Some(3_000_000), true));
+    let cut = lab("kickass", paper(), Some(cutter(SCRIPT).0), Some(3_000_000), true);
     cut.run(Time::from_secs(60));
     let count = |lab: &Lab| data(lab).len();
     assert_eq!(count(&cut), count(&plain));
@@ -339,7 +344,7 @@ fn a_peer_that_agrees_and_never_reports_leaves_tcp() {
 fn df_that_is_set_on_the_way_leaves_tcp() {
     let cutter = Cutter { script: &[(0, 640)], sets_df: true, came: Notes::default() };
     let scheme: Scheme = Arc::new(move || Box::new(cutter.clone()));
-    let lab = lab(("kickass", Params::default()), Some(scheme), (Some(3_000_000), false));
+    let lab = lab("kickass", Params::default(), Some(scheme), Some(3_000_000), false);
     lab.run(Time::from_secs(60));
     assert_eq!(data(&lab), data(&newreno(None)));
     assert!(lab.left().iter().any(|packet| packet.clear), "it was clear where it left");
@@ -348,7 +353,7 @@ fn df_that_is_set_on_the_way_leaves_tcp() {
 #[test]
 fn a_syn_that_was_lost_goes_again_without_the_offer() {
     const SCRIPT: &[(u64, u16)] = &[(0, 640)];
-    let mut lab = lab(("kickass", paper()), Some(cutter(SCRIPT).0), (Some(300_000), false));
+    let mut lab = lab("kickass", paper(), Some(cutter(SCRIPT).0), Some(300_000), false);
     let first = forebay_base::LinkId(0);
     lab.world.event(Time::from_millis(1), NetEvent::Down(first));
     lab.world.event(Time::from_millis(200), NetEvent::Up(first));
@@ -365,7 +370,7 @@ fn a_syn_that_was_lost_goes_again_without_the_offer() {
 fn indicators_say_the_round_trip() {
     const SCRIPT: &[(u64, u16)] = &[(1_000, 640)];
     for (params, tags) in [(paper(), false), (Params::default(), true)] {
-        let lab = lab(("kickass", params), Some(cutter(SCRIPT).0), (None, false));
+        let lab = lab("kickass", params, Some(cutter(SCRIPT).0), None, false);
         lab.run(Time::from_secs(11));
         let left = lab.left();
         let said = |packet: &&Left| packet.payload > 0 && packet.wire_len < 1500;

@@ -6,6 +6,7 @@ mod arrows;
 mod circles;
 mod columns;
 mod docs;
+mod idiom;
 mod layers;
 mod modules;
 mod outside;

@@ -334,7 +334,7 @@ impl Reader<'_> {
 }
 
 /// True for `#[cfg(test)]`, also as a part of `all`.
-fn is_for_tests(attribute: &Attribute) -> bool {
+pub fn is_for_tests(attribute: &Attribute) -> bool {
     let Ok(list) = attribute.meta.require_list() else { return false };
     let words: String = list.tokens.to_string().split_whitespace().collect();
     let words = words.strip_prefix("all(").unwrap_or(&words);

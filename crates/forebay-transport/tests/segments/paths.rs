@@ -202,12 +202,7 @@ fn controllers_see_their_siblings() {
 
 /// Two wires of 10 and 50 ms; one packet in `every` is lost, and from `at` on all of what `side`
 /// (2: both) sends on `path`.
-fn dying(
-    config: TcpConfig,
-    (bytes, back): (u64, u64),
-    every: u64,
-    (path, side, at): (usize, usize, Time),
-) {
+fn dying(config: TcpConfig, bytes: u64, back: u64, every: u64, path: usize, side: usize, at: Time) {
     let mut wiring = Wiring::new(config, Some(bytes), FAST).script(move |e| {
         let dead = e.path == path && (side == 2 || e.side == side) && e.seg.at >= at;
         Fate::drop_if(dead || (e.index * 7 + e.side as u64) % every == 3)
@@ -226,7 +221,7 @@ fn a_path_that_dies_among_losses_holds_nothing_back() {
             for side in 0..3 {
                 println!("{policy:?} side {side} at {at}");
                 let config = TcpConfig { loss_policy: policy, ..plain() };
-                dying(config, (100_000, 0), 8, (1, side, at));
+                dying(config, 100_000, 0, 8, 1, side, at);
             }
         }
     }
@@ -240,7 +235,7 @@ fn a_small_window_is_shared_by_the_paths() {
                 println!("{policy:?} path {path} at {at}");
                 let config =
                     TcpConfig { loss_policy: policy, receive_buffer_bytes: 5000, ..plain() };
-                dying(config, (100_000, 50_000), 30, (path, 0, at));
+                dying(config, 100_000, 50_000, 30, path, 0, at);
             }
         }
     }

@@ -9,7 +9,7 @@ fn config(loss_policy: LossPolicy) -> TcpConfig {
     TcpConfig { recovery: Recovery::Prr, loss_policy, ..plain() }
 }
 
-fn bench(segments: u64, (num, den): (u64, u64), loss_policy: LossPolicy) -> Bench {
+fn bench(segments: u64, num: u64, den: u64, loss_policy: LossPolicy) -> Bench {
     let reaction = Reaction::Multiply(num, den);
     let window = Window { reaction, ..Window::fixed(segments) };
     let lab = Lab { config: config(loss_policy), window, ..Lab::default() };
@@ -35,7 +35,7 @@ const POLICIES: [LossPolicy; 2] = [LossPolicy::DupThresh, LossPolicy::RackTlp];
 #[test]
 fn one_loss_of_ten_down_to_five() {
     for policy in POLICIES {
-        let mut bench = bench(10, (1, 2), policy);
+        let mut bench = bench(10, 1, 2, policy);
         assert_eq!(arrivals(&mut bench, 1, 10), "||R1|11|||12|13|14", "{policy:?}");
         bench.advance(ms(90));
         // The ACK that ends recovery: cwnd = ssthresh.
@@ -47,7 +47,7 @@ fn one_loss_of_ten_down_to_five() {
 #[test]
 fn one_loss_of_ten_down_to_seven() {
     for policy in POLICIES {
-        let mut bench = bench(10, (7, 10), policy);
+        let mut bench = bench(10, 7, 10, policy);
         assert_eq!(arrivals(&mut bench, 1, 10), "||R1|11|12|13|14|15|16", "{policy:?}");
     }
 }
@@ -55,7 +55,7 @@ fn one_loss_of_ten_down_to_seven() {
 #[test]
 fn one_loss_of_twenty_down_to_ten() {
     for policy in POLICIES {
-        let mut bench = bench(20, (1, 2), policy);
+        let mut bench = bench(20, 1, 2, policy);
         // New data on ACKs 4, 6, 8, 10, 12, 13, 15, 18, 19.
         let expected = "||R1|21||22||23||24||25|26||27|||28|29";
         assert_eq!(arrivals(&mut bench, 1, 20), expected, "{policy:?}");
@@ -66,7 +66,7 @@ fn one_loss_of_twenty_down_to_ten() {
 #[test]
 fn five_losses_of_twenty_down_to_ten() {
     for policy in POLICIES {
-        let mut bench = bench(20, (1, 2), policy);
+        let mut bench = bench(20, 1, 2, policy);
         let sent = arrivals(&mut bench, 5, 20);
         assert_eq!(sent, "||R1|R2||R3|||R4|R5|21|22|23|24|25", "{policy:?}");
         assert_eq!(bench.in_flight(), 10);
@@ -78,7 +78,7 @@ fn heavy_loss_is_conservative_until_the_repair_makes_progress() {
     // Fifteen of twenty lost: inflight starts below ssthresh 10. While SND.UNA stands, one segment
     // for each delivered; a SafeACK allows one more.
     for policy in POLICIES {
-        let mut bench = bench(20, (1, 2), policy);
+        let mut bench = bench(20, 1, 2, policy);
         assert_eq!(arrivals(&mut bench, 15, 20), "||R1|R2|R3", "{policy:?}");
         bench.advance(ms(98));
         assert_eq!(data(&bench.sack(1, &[(16, 20)])), "R4 R5", "{policy:?}");
@@ -91,7 +91,7 @@ fn heavy_loss_is_conservative_until_the_repair_makes_progress() {
 
 #[test]
 fn an_ack_without_delivery_sends_nothing() {
-    let mut bench = bench(10, (1, 2), LossPolicy::DupThresh);
+    let mut bench = bench(10, 1, 2, LossPolicy::DupThresh);
     assert_eq!(data(&bench.sack(0, &[(2, 5)])), "R1");
     for _ in 0..5 {
         assert_eq!(data(&bench.sack(0, &[(2, 5)])), "");
@@ -102,7 +102,7 @@ fn an_ack_without_delivery_sends_nothing() {
 fn the_flight_of_recovery_leaves_out_what_was_sacked_before() {
     // One ACK shows 2 to 8 at once: RecoverFS = 10 - 7 + 7 = 10, inflight 2 < ssthresh 5:
     // SndCnt = min(7, 5 - 2) = 3.
-    let mut bench = bench(10, (1, 2), LossPolicy::DupThresh);
+    let mut bench = bench(10, 1, 2, LossPolicy::DupThresh);
     assert_eq!(data(&bench.sack(0, &[(2, 8)])), "R1 11 12");
     // 9 arrives: prr_delivered 8, prr_out 3, inflight 4: min(max(5, 1), 1).
     assert_eq!(data(&bench.sack(0, &[(2, 9)])), "13");
@@ -134,7 +134,7 @@ fn inflight_falls_to_ssthresh_and_never_rises_above_it_again() {
     for case in 0..200 {
         let policy = POLICIES[case % 2];
         let total = 12 + rng.below(50);
-        let mut bench = bench(total, (1 + rng.below(3), 4), policy);
+        let mut bench = bench(total, 1 + rng.below(3), 4, policy);
         let mut held = vec![false; total as usize + 1];
         let odds = rng.unit() * 0.4;
         let mut entry: Option<u64> = None;

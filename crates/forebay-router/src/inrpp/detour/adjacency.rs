@@ -95,8 +95,10 @@ impl Adjacency {
     pub fn tell(
         &mut self,
         now: Time,
-        (port, me): (PortId, RouterId),
-        (version, routers): (u64, &[RouterId]),
+        port: PortId,
+        me: RouterId,
+        version: u64,
+        routers: &[RouterId],
         out: &mut Vec<(PortId, Message)>,
     ) {
         let again = !self.confirmed && self.tries < MAX_TRIES;

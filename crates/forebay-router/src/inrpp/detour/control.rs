@@ -116,6 +116,7 @@ pub enum Message {
 
 /// Why bytes of protocol 253 are no control message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[non_exhaustive]
 pub enum MessageError {
     /// Longer or shorter than its kind is.
     Length,

@@ -349,8 +349,8 @@ impl Detours {
             self.ports.iter().filter_map(|port| port.adjacency.router()).collect();
         routers.sort_unstable();
         routers.dedup();
-        let ours = (self.version, routers.as_slice());
-        self.ports[port.index()].adjacency.tell(now, (port, self.me), ours, out);
+        let adjacency = &mut self.ports[port.index()].adjacency;
+        adjacency.tell(now, port, self.me, self.version, &routers, out);
     }
 
     /// Which detours there are, after a list or a link has changed. Those that stay keep their
@@ -457,7 +457,7 @@ impl Detours {
         let own = self.pairs[at].own.slow_load(now);
         let interval = self.pairs[at].interval(self.probe_interval);
         let shares = self.pairs[at].shares(Side::Here);
-        let reading = self.reading(now, via, (own, shares), view);
+        let reading = self.reading(now, via, own, shares, view);
         self.gains.delta(&reading, interval)
     }
 
@@ -532,7 +532,7 @@ impl Detours {
         let mut answer = self.closed(probe.target, probe.primary, probe.sent);
         if view.is_push(interface) && view.is_up(interface) {
             let own = self.requests.relayed(now, port, interface);
-            let reading = self.reading(now, interface, (own, !probe.limited), view);
+            let reading = self.reading(now, interface, own, !probe.limited, view);
             let delta = self.gains.delta(&reading, self.requests.interval_of(probe));
             let (increase, decrease, cap) = delta.to_wire();
             answer = Feedback { open: true, increase, decrease, cap, ..answer };
@@ -551,7 +551,8 @@ impl Detours {
         &mut self,
         now: Time,
         interface: PortId,
-        (own, shares): (f64, bool),
+        own: f64,
+        shares: bool,
         view: &dyn Interfaces,
     ) -> LinkLoad {
         let (mut sharing, mut shared) = self.requests.sharing(now, interface);

@@ -109,9 +109,10 @@ fn row(algorithm: Algorithm, net: Net, cycles: u32) -> (String, Vec<String>) {
         within("timeouts", outcome.timeouts as f64, (0.0, 0.0)),
     ];
     let x = pipe.buffer / pipe.bdp();
-    let textbook = match expected.curve_leads {
-        true => cubic_utilisation(law.beta, x),
-        false => sawtooth_utilisation(law.beta, x),
+    let textbook = if expected.curve_leads {
+        cubic_utilisation(law.beta, x)
+    } else {
+        sawtooth_utilisation(law.beta, x)
     };
     let line = format!(
         "{:<9} {mbps:>6} {rtt_ms:>4} {buffer_bdp:>4} {:>6} | {:>8.1} {:>8.1} {:>8.1} \

@@ -110,10 +110,8 @@ fn row(((a, b), net): Case, outcomes: &[Outcome]) -> (String, Vec<String>) {
     let (share, error) = mean_and_error(&shares);
     assert_eq!(shares.len() as u64, SEEDS, "the quantiles are for this number");
     let half_width = T_95_OF_5_SEEDS * error;
-    let slack = match a == b {
-        true => T_999_OF_5_SEEDS * error,
-        false => half_width + HALF_A_PACKET / pipe.top(),
-    };
+    let slack =
+        if a == b { T_999_OF_5_SEEDS * error } else { half_width + HALF_A_PACKET / pipe.top() };
     let (low, high) = (both.min(grower) - slack, both.max(grower) + slack);
     let name = format!("{} {}", a.name(), b.name());
     let Net { mbps, rtt_ms, buffer_bdp } = net;

@@ -40,10 +40,8 @@ impl<F: Forwarding> Forwarding for Counted<F> {
         cx: &mut NodeContext<'_>,
     ) -> Option<PortId> {
         self.count.asked.fetch_add(1, Ordering::Relaxed);
-        let port = match self.declines {
-            true => None,
-            false => self.inner.forward_in_place(in_port, packet, cx),
-        };
+        let port =
+            if self.declines { None } else { self.inner.forward_in_place(in_port, packet, cx) };
         self.count.passed.fetch_add(u64::from(port.is_some()), Ordering::Relaxed);
         port
     }

@@ -38,12 +38,11 @@ pub fn row(seed: u64) -> NetSpec {
     // Where all times are multiples of one, much happens at the same instant.
     let round = rng.chance(0.4);
     let random_link = |rng: &mut Rng, mbps: u64| {
-        let (rate, delay) = match round {
-            true => (Rate::mbps(12), Span::from_millis(1 + rng.below(9)) * far),
-            false => {
-                let delay = Span::from_micros(20 + rng.below(9_000)) * far;
-                (Rate::mbps(mbps * (1 + rng.below(4))), delay)
-            }
+        let (rate, delay) = if round {
+            (Rate::mbps(12), Span::from_millis(1 + rng.below(9)) * far)
+        } else {
+            let delay = Span::from_micros(20 + rng.below(9_000)) * far;
+            (Rate::mbps(mbps * (1 + rng.below(4))), delay)
         };
         let mut link = link(rate, delay, 1500 + rng.below(60_000));
         link.mtu_bytes = if rng.chance(0.1) { 900 } else { 1500 };
@@ -115,12 +114,11 @@ pub fn odd(seed: u64) -> NetSpec {
     // Bytes on the wire are whole microseconds: much happens at the same instant.
     let round = rng.chance(0.5);
     let random_link = |rng: &mut Rng| {
-        let mut spec = match round {
-            true => link(Rate::mbps(8), Span::from_micros(100 + rng.below(1_500)), 100_000),
-            false => {
-                let delay = Span::from_nanos(20_000 + of_any_size(rng, 12, 29));
-                link(Rate::mbps(1 + rng.below(20)), delay, 1_500 + rng.below(60_000))
-            }
+        let mut spec = if round {
+            link(Rate::mbps(8), Span::from_micros(100 + rng.below(1_500)), 100_000)
+        } else {
+            let delay = Span::from_nanos(20_000 + of_any_size(rng, 12, 29));
+            link(Rate::mbps(1 + rng.below(20)), delay, 1_500 + rng.below(60_000))
         };
         if rng.chance(0.1) {
             spec.mtu_bytes = [50, 60, 576, 1_280][rng.below(4) as usize];

@@ -238,7 +238,7 @@ impl Net {
         let came = ack.option;
         let free_before = self.ports[port].others_free(ack.flow);
         // How many routers were passed does not matter here.
-        let said = self.ports[port].on_ack(self.now, (ack.flow, ack.number), came);
+        let said = self.ports[port].on_ack(self.now, ack.flow, ack.number, came);
         let said = BackPressure { routers: 0, ..said };
         let asks = matches!(said.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);
         if asks && self.ports[port].state() != State::BackPressure {

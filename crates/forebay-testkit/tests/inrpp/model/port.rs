@@ -212,12 +212,7 @@ impl Port {
     }
 
     /// An ACK comes from downstream; what it says when it has passed.
-    pub fn on_ack(
-        &mut self,
-        now: Time,
-        (flow, number): (u8, u8),
-        came: BackPressure,
-    ) -> BackPressure {
+    pub fn on_ack(&mut self, now: Time, flow: u8, number: u8, came: BackPressure) -> BackPressure {
         let factor = if self.is(Mutant::DoubleCredit) { 2 } else { 1 };
         let before = (number as u32 + 1) * PACKET_BYTES as u32 * factor;
         let news = (flow, Arrived { before, highest: before });
@@ -251,10 +246,13 @@ impl Port {
         let known = came.nonce.filter(|_| came.ask == BackPressureSignal::SlowDown);
         let known = known.is_some_and(|n| self.under.get(&flow) == Some(&n));
         match self.mutant {
-            Some(Mutant::EchoOutlivesAck) if !asks(came) => match self.echo_holds(flow) {
-                true => self.asked_only(now, news, came),
-                false => self.straight_ack(now, news, came),
-            },
+            Some(Mutant::EchoOutlivesAck) if !asks(came) => {
+                if self.echo_holds(flow) {
+                    self.asked_only(now, news, came)
+                } else {
+                    self.straight_ack(now, news, came)
+                }
+            }
             Some(Mutant::NothingFreesAll) if !asks(came) && came.nonce.is_some() => {
                 let others = self.under.iter().filter(|&(_, by)| Some(*by) == came.nonce);
                 let others: BTreeSet<u8> = others.map(|(&f, _)| f).filter(|&f| f != flow).collect();
@@ -290,13 +288,11 @@ impl Port {
             }
             Some(Mutant::CancelsNever) => {
                 let said = self.straight_ack(now, news, came);
-                match said.ask == BackPressureSignal::Cancel
-                    && came.ask != BackPressureSignal::Cancel
+                if said.ask == BackPressureSignal::Cancel && came.ask != BackPressureSignal::Cancel
                 {
-                    true => {
-                        BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, ..said }
-                    }
-                    false => said,
+                    BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, ..said }
+                } else {
+                    said
                 }
             }
             Some(Mutant::IgnoresCancel) if came.ask == BackPressureSignal::Cancel => {
@@ -313,11 +309,10 @@ impl Port {
             }
             Some(Mutant::AllowsAnything) => {
                 let said = self.straight_ack(now, news, came);
-                match self.state() == State::BackPressure {
-                    true => {
-                        BackPressure { ask: BackPressureSignal::Nothing, allowance: 63, ..said }
-                    }
-                    false => said,
+                if self.state() == State::BackPressure {
+                    BackPressure { ask: BackPressureSignal::Nothing, allowance: 63, ..said }
+                } else {
+                    said
                 }
             }
             _ => self.straight_ack(now, news, came),
