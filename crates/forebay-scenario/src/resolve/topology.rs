@@ -62,7 +62,7 @@ pub(crate) fn expand(
     lost: Unresolved,
     faults: &mut Faults,
 ) -> Topology {
-    let traces = TraceFiles::new(&sources.base);
+    let traces = TraceFiles::new(sources.files.clone());
     let default =
         ReassemblyLimits::of(file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value));
     let limits = reassembly::resolve(file.reassembly.as_ref(), default);

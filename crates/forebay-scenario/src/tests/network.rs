@@ -149,7 +149,7 @@ fn a_registered_controller_asks_for_ports_and_routers_by_name() {
     let registry = Arc::new(registry);
     let load = |set: &[&str]| {
         let set = set.iter().map(ToString::to_string).collect();
-        let options = LoadOptions { set, base: None, registry: registry.clone() };
+        let options = LoadOptions { set, registry: registry.clone(), ..LoadOptions::default() };
         Scenario::parse(SMALL, "small.toml", &options)
     };
     let set = |changes: &[&str]| load(changes).unwrap_or_else(|error| panic!("{error}"));
