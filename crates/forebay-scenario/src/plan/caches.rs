@@ -146,9 +146,9 @@ impl Scenario {
     /// What the margin rule says of each interface that flows of INRPP take in a run under
     /// `protocol`.
     fn margins(&self, protocol: &str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
-        let held = |flow: &Flow| self.bundle(flow.protocol_under(protocol)).router == Some(NAME);
+        let held = |flow: &Flow| self.bundle(flow.protocol_under(protocol)).router.as_deref() == Some(NAME);
         let names = self.protocols_under(protocol).into_iter();
-        let names = names.filter(|name| self.bundle(name).router == Some(NAME));
+        let names = names.filter(|name| self.bundle(name).router.as_deref() == Some(NAME));
         // Payload and length are those of the protocol that sends the longest packets.
         let packet = |name| {
             let mss_bytes = u64::from(self.tcp_for(name).mss_bytes);

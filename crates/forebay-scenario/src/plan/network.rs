@@ -4,6 +4,7 @@
 use crate::format::fault::Fault;
 use crate::format::fields::{Spanned, shown};
 use crate::format::item::whole;
+use crate::format::names::Name;
 use crate::keys::file::{EventEntry, File};
 use crate::keys::inrpp;
 use crate::plan::{caches, mtu_check};
@@ -106,7 +107,7 @@ impl Scenario {
         let needed = if wires().all(|wire| wire.port.is_some()) {
             None
         } else {
-            match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
+            match self.needed::<Schemes>(&needs, |bundle| bundle.port.as_ref())? {
                 Some(port) => Some((port.line.clone(), self.machine(&port)?)),
                 None => None,
             }
@@ -125,7 +126,7 @@ impl Scenario {
         let common = match (&self.router, self.nodes.iter().find(open)) {
             (Some(router), _) => Some(Chosen::clone(router)),
             (None, None) => None,
-            (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router)?,
+            (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router.as_ref())?,
         };
         let plain = Arc::clone(&self.registry.lines::<Routers>()[0]);
         let common = match common {
@@ -157,7 +158,7 @@ impl Scenario {
     fn needed<K: Kind>(
         &self,
         needs: &[Need<'_>],
-        of: impl Fn(&NetworkRequirements) -> Option<&'static str>,
+        of: impl Fn(&NetworkRequirements) -> Option<&Name>,
     ) -> Result<Option<Chosen<K>>, Problem> {
         let mut wanted = needs.iter().filter_map(|(by, bundle)| Some((*by, of(bundle)?)));
         let Some((by, name)) = wanted.next() else { return Ok(None) };
@@ -179,7 +180,7 @@ impl Scenario {
     /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
     /// any of them needs.
     pub(crate) fn routers_of(&self, kind: &str, protocol: &str) -> Vec<NodeId> {
-        let needs = |name: &str| self.bundle(name).router == Some(kind);
+        let needs = |name: &str| self.bundle(name).router.as_deref() == Some(kind);
         let common = match &self.router {
             Some(router) => router.name() == kind,
             None => self.protocols_under(protocol).into_iter().any(needs),
@@ -343,7 +344,7 @@ impl Scenario {
             for name in names {
                 let scheme = self.bundle(name).port;
                 let mine = self.ports(&network).map(|(.., by)| by);
-                let mine = mine.filter(|by| Some(by.scheme.name.as_str()) == scheme);
+                let mine = mine.filter(|by| Some(&by.scheme.name) == scheme.as_ref());
                 let Some(by) = mine.min_by_key(|by| by.carries.packet_bytes) else {
                     continue;
                 };

@@ -51,7 +51,7 @@ pub(crate) fn write(scenario: &Scenario) -> String {
     let mut table = toml::Table::new();
     file(scenario).put(&mut table);
     for line in scenario.registry.lines::<Schemes>() {
-        let needs = |name: &str| scenario.bundle(name).port == Some(&line.name);
+        let needs = |name: &str| scenario.bundle(name).port.as_ref() == Some(&line.name);
         let params = scenario.ports.get(line.name.as_str()).cloned();
         let is_needed = line.over.is_some() && scenario.named_protocols().into_iter().any(needs);
         if let Some(params) = params.or_else(|| is_needed.then(|| line.defaults().params)) {
