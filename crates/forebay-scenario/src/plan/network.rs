@@ -300,7 +300,7 @@ impl Scenario {
             self.events.iter().find_map(|event| {
                 let NetEvent::Rate(id, rate) = event.event else { return None };
                 let place = (id.index() / 2, id.index() % 2);
-                let by = self.port(network, place)?.1;
+                let by = self.port(network, place.0, place.1)?.1;
                 let what = Misfit::LaterRate(event.at, rate);
                 (!fits(&by.carries, rate)).then_some((place, what, by))
             })
@@ -314,7 +314,8 @@ impl Scenario {
     fn port(
         &self,
         network: &Network,
-        (link, direction): (usize, usize),
+        link: usize,
+        direction: usize,
     ) -> Option<(&LinkDirection, Carried)> {
         let link = &self.links[link];
         let (from, wire) = [(link.a, &link.forward), (link.b, &link.reverse)][direction];
@@ -326,8 +327,9 @@ impl Scenario {
         network: &Network,
     ) -> impl Iterator<Item = ((usize, usize), &LinkDirection, Carried)> {
         let places = (0..self.links.len()).flat_map(|link| [(link, 0), (link, 1)]);
-        places.filter_map(move |place| {
-            self.port(network, place).map(|(wire, carries)| (place, wire, carries))
+        places.filter_map(move |(link, direction)| {
+            let (wire, carries) = self.port(network, link, direction)?;
+            Some(((link, direction), wire, carries))
         })
     }
 

@@ -159,9 +159,11 @@ fn of_registry<K: Kind>(chosen: &Chosen<K>) -> Named<K> {
 fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let symmetric = link.forward == link.reverse;
     // What one direction says the other takes over, unless it says something else.
-    let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
-    let boxed = link.forward.middlebox.is_some() || link.reverse.middlebox.is_some();
-    let params = |wire| params(wire, (named, boxed));
+    let either = Either {
+        discipline: !(link.forward.discipline.is_default() && link.reverse.discipline.is_default()),
+        middlebox: link.forward.middlebox.is_some() || link.reverse.middlebox.is_some(),
+    };
+    let params = |wire| params(wire, &either);
     LinkEntry {
         a: Spanned::new(a),
         b: Spanned::new(b),
@@ -171,14 +173,20 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     }
 }
 
-/// The keys of one direction. `named`, `boxed`: one of the two has a discipline of its own, a
-/// middlebox.
-fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
+/// What one of the two directions has.
+struct Either {
+    /// A discipline of its own.
+    discipline: bool,
+    middlebox: bool,
+}
+
+/// The keys of one direction.
+fn params(wire: &LinkDirection, either: &Either) -> LinkParams {
     let limit = match wire.queue {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
-    let discipline = named.then(|| Spanned::new(wire.discipline.name().to_string()));
+    let discipline = either.discipline.then(|| Spanned::new(wire.discipline.name().to_string()));
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
@@ -199,7 +207,9 @@ fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),
         loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
-        middlebox: boxed.then(|| Spanned::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
+        middlebox: either
+            .middlebox
+            .then(|| Spanned::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),

@@ -133,7 +133,10 @@ fn a_registered_controller_asks_for_ports_and_routers_by_name() {
         let build = |_: &NoParams, _: forebay_cc::Init| Never;
         registry.register(Registration::new(name, build).needs(bundle)).expect("registers");
     };
-    register("asks-rcp", NetworkRequirements { port: Some("rcp".into()), ..NetworkRequirements::NONE });
+    register(
+        "asks-rcp",
+        NetworkRequirements { port: Some("rcp".into()), ..NetworkRequirements::NONE },
+    );
     register(
         "asks-inrpp",
         NetworkRequirements { router: Some("inrpp".into()), ..NetworkRequirements::NONE },
@@ -144,7 +147,11 @@ fn a_registered_controller_asks_for_ports_and_routers_by_name() {
     );
     register(
         "asks-another",
-        NetworkRequirements { port: Some("none".into()), mtu_room_bytes: 40, ..NetworkRequirements::NONE },
+        NetworkRequirements {
+            port: Some("none".into()),
+            mtu_room_bytes: 40,
+            ..NetworkRequirements::NONE
+        },
     );
     let registry = Arc::new(registry);
     let load = |set: &[&str]| {
