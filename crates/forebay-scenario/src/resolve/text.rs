@@ -18,7 +18,6 @@ use crate::registry::named::given;
 use crate::registry::{Chosen, Kind, Schemes};
 use crate::resolve::attacks;
 use crate::resolve::events;
-use crate::resolve::expect;
 use crate::resolve::inrpp;
 use crate::resolve::life;
 use crate::resolve::sizes;
@@ -57,6 +56,11 @@ pub(crate) fn write(scenario: &Scenario) -> String {
         if let Some(params) = params.or_else(|| is_needed.then(|| line.defaults().params)) {
             table.insert(line.name.to_string(), toml::Value::Table(params));
         }
+    }
+    let expect = scenario.expectations_that_stand().map(|of| toml::Value::Table(of.keys.clone()));
+    let expect: Vec<_> = expect.collect();
+    if !expect.is_empty() {
+        table.insert("expect".into(), toml::Value::Array(expect));
     }
     let (lists, plain): (Vec<_>, Vec<_>) = table.into_iter().partition(|(_, v)| is_list(v));
     let (tables, plain): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, v)| v.is_table());
@@ -133,7 +137,7 @@ fn file(scenario: &Scenario) -> File {
         events: some(all(events)),
         attacks: some(all(scenario.attacks.iter().map(|a| attacks::describe(a, scenario)))),
         csv: None,
-        expect: expect::describe(scenario),
+        expect: None, // its keys are kept
     }
 }
 
@@ -159,11 +163,9 @@ fn of_registry<K: Kind>(chosen: &Chosen<K>) -> Named<K> {
 fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let symmetric = link.forward == link.reverse;
     // What one direction says the other takes over, unless it says something else.
-    let either = Either {
-        discipline: !(link.forward.discipline.is_default() && link.reverse.discipline.is_default()),
-        middlebox: link.forward.middlebox.is_some() || link.reverse.middlebox.is_some(),
-    };
-    let params = |wire| params(wire, &either);
+    let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
+    let boxed = link.forward.middlebox.is_some() || link.reverse.middlebox.is_some();
+    let params = |wire| params(wire, (named, boxed));
     LinkEntry {
         a: Spanned::new(a),
         b: Spanned::new(b),
@@ -173,20 +175,14 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     }
 }
 
-/// What one of the two directions has.
-struct Either {
-    /// A discipline of its own.
-    discipline: bool,
-    middlebox: bool,
-}
-
-/// The keys of one direction.
-fn params(wire: &LinkDirection, either: &Either) -> LinkParams {
+/// The keys of one direction. `named`, `boxed`: one of the two has a discipline of its own, a
+/// middlebox.
+fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
     let limit = match wire.queue {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
-    let discipline = either.discipline.then(|| Spanned::new(wire.discipline.name().to_string()));
+    let discipline = named.then(|| Spanned::new(wire.discipline.name().to_string()));
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
     let queue = Queue { table, params: given(&wire.discipline.params) };
     LinkParams {
@@ -207,9 +203,7 @@ fn params(wire: &LinkDirection, either: &Either) -> LinkParams {
         jitter: some(wire.jitter),
         reorder: some(wire.reorder),
         loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
-        middlebox: either
-            .middlebox
-            .then(|| Spanned::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
+        middlebox: boxed.then(|| Spanned::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
         mtu_bytes: some(wire.mtu_bytes),
         overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),
