@@ -36,6 +36,7 @@ pub use forebay_net::{
 };
 pub use format::csv::{CSV_COLUMNS, CsvColumn};
 pub use format::error::{Mistake, Place, Problem, ScenarioError};
+pub use format::files::Files;
 pub use format::names::Name;
 pub use format::{input, traces};
 pub use keys::channels::Offset;

@@ -59,7 +59,7 @@ fn needs(registry: &Registry, entry: &Algorithm) -> Option<String> {
         needs.push(format!("The scheme `{port}` {text}."));
     }
     let mut room_bytes = bundle.mtu_room_bytes;
-    if let Some(kind) = bundle.router {
+    if let Some(kind) = &bundle.router {
         needs.push(format!("Routers of the kind `{kind}`, unless the scenario says `router`."));
         let own_bytes = registry.line::<Routers>(kind).map_or(0, |line| line.traits.mtu_room_bytes);
         room_bytes = room_bytes.max(own_bytes);

@@ -137,7 +137,8 @@ fn load(
     text: &ScenarioText,
     available_bytes: Option<u64>,
 ) -> Result<Scenario, Failure> {
-    let options = LoadOptions { set: args.set.clone(), base: None, registry: registry.clone() };
+    let options =
+        LoadOptions { set: args.set.clone(), registry: registry.clone(), ..LoadOptions::default() };
     // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
     let outline = text.outline(&options).map_err(Failure::input)?;
     let checked = check_outline(&outline, available_bytes);

@@ -21,7 +21,7 @@ use forebay_net::SpecError;
 use forebay_run::{Cost, Parallel, RunError, RunOptions, RunResult};
 use forebay_scenario::memory_estimate::{MemoryEstimate, NotEnoughMemory, RunMemory, check};
 use forebay_scenario::statistics::quantile;
-use forebay_scenario::{LoadOptions, Scenario, ScenarioError};
+use forebay_scenario::{Files, LoadOptions, Scenario, ScenarioError};
 use forebay_sim::{ConservationError, Options, Simulation, Status};
 use serde::Serialize;
 use std::path::PathBuf;
@@ -231,7 +231,7 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
 
 /// The scenario, or why there is none here.
 fn load(name: &str, options: &BenchOptions<'_>) -> Result<Result<Scenario, String>, BenchError> {
-    let mut base = None;
+    let mut files = Files::Beside;
     if name == "s3" {
         let folder = options.data.cloned().or_else(data_from_environment);
         let Some(folder) = folder else {
@@ -241,9 +241,9 @@ fn load(name: &str, options: &BenchOptions<'_>) -> Result<Result<Scenario, Strin
             );
             return Ok(Err(why));
         };
-        base = Some(folder);
+        files = Files::In(folder);
     }
-    Ok(Ok(Scenario::load(name, &LoadOptions { base, ..LoadOptions::default() })?))
+    Ok(Ok(Scenario::load(name, &LoadOptions { files, ..LoadOptions::default() })?))
 }
 
 /// The one input of the benchmark that no argument names; its documentation says so.

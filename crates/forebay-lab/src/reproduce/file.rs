@@ -326,7 +326,7 @@ fn scenario(setup: &Setup, registry: &Arc<Registry>) -> Result<Scenario, Fault> 
     let set = setup.set.iter().map(|set| set.get_ref().clone()).collect();
     let loaded = Scenario::load(
         setup.scenario.get_ref(),
-        &LoadOptions { set, base: None, registry: registry.clone() },
+        &LoadOptions { set, registry: registry.clone(), ..LoadOptions::default() },
     );
     let scenario = loaded.map_err(|error| {
         let culprit = setup.set.iter().find(|set| {

@@ -89,7 +89,7 @@ fn load(set: &[&str]) -> Result<Scenario, String> {
     let mut registry = Registry::default();
     registry.register(toy).expect("registers");
     let set = set.iter().map(ToString::to_string).collect();
-    let options = LoadOptions { set, base: None, registry: registry.into() };
+    let options = LoadOptions { set, registry: registry.into(), ..LoadOptions::default() };
     Scenario::load("dumbbell", &options).map_err(|error| error.to_string())
 }
 

@@ -6,9 +6,10 @@
 //! begins with `#` is a comment. Numbers may be written as in a scenario: `1e7`, `10_000`, or with
 //! a unit, `10Mbit/s`.
 
-use crate::format::fault::{Fault, Problem, nearest, read_text};
+use crate::format::fault::{Fault, Problem, nearest};
 use crate::format::faults::note;
 use crate::format::fields::{Field, Spanned, choices};
+use crate::format::input;
 use crate::format::item::{Item, Value};
 use crate::format::source::{Loc, Sources};
 use crate::format::units::{Bytes, MAX_DELAY};
@@ -123,14 +124,12 @@ pub(crate) fn open(
     columns: &[&'static str],
     extra: Option<&Spanned<ExtraColumns>>,
 ) -> Result<Csv, Fault> {
-    let full = sources.base.join(&path.value);
-    let text = read_text(&full).map_err(|fault| Fault {
-        loc: Some(path.loc),
-        key: path.key.clone(),
-        hint: Some(format!("give the file with --set {}=PATH", path.set_path())),
-        ..fault
+    let shown = sources.files.path(&path.value).display().to_string();
+    let text = sources.files.open(&path.value).and_then(input::text_of).map_err(|error| {
+        let hint = format!("give the file with --set {}=PATH", path.set_path());
+        let why = input::reason(&error);
+        path.fault(Problem::File { path: shown.clone(), why }).hint(hint)
     })?;
-    let shown = full.display().to_string();
     let source = sources.add(&shown, text);
     let (line, rows_at) = first_line(sources.text(source));
     let head = &sources.text(source)[line..rows_at];

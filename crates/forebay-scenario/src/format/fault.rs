@@ -2,9 +2,7 @@
 
 use crate::format::error::Mistake;
 pub(crate) use crate::format::error::Problem;
-use crate::format::input;
 use crate::format::source::{Loc, Sources, readable};
-use std::path::Path;
 
 /// Characters of a value or a name that a message shows.
 const MAX_SHOWN: usize = 120;
@@ -127,11 +125,4 @@ impl Problem {
             Syntax(_) | MissingKey { .. } | NoFlows => Vec::new(),
         }
     }
-}
-
-/// The text of a file. The error has no place: the caller knows who named the file.
-pub(crate) fn read_text(path: &Path) -> Result<String, Fault> {
-    let shown = path.display().to_string();
-    input::read_text(path)
-        .map_err(|e| Fault::nowhere(Problem::File { path: shown, why: input::reason(&e) }))
 }

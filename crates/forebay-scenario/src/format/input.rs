@@ -46,7 +46,8 @@ pub(crate) fn read_stdin() -> io::Result<String> {
     text_of(io::stdin().lock())
 }
 
-fn text_of(input: impl Read) -> io::Result<String> {
+/// The text of what is read to its end. Errors if it is longer than 256 MiB or not UTF-8.
+pub(crate) fn text_of(input: impl Read) -> io::Result<String> {
     let mut bytes = Vec::new();
     input.take(MAX_TEXT_BYTES + 1).read_to_end(&mut bytes)?;
     let wrong = |why: String| Err(io::Error::new(io::ErrorKind::InvalidData, why));

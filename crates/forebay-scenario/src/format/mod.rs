@@ -3,6 +3,7 @@ pub(crate) mod error;
 pub(crate) mod fault;
 pub(crate) mod faults;
 pub(crate) mod fields;
+pub(crate) mod files;
 pub mod input;
 pub(crate) mod item;
 pub(crate) mod names;

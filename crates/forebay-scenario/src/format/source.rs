@@ -1,7 +1,7 @@
 //! Texts and places in them: the scenario file, its `--set` arguments, its CSV files.
 
 use crate::format::error::Place;
-use std::path::PathBuf;
+use crate::format::files::Files;
 
 /// Characters of a line that a message shows around the place that it is about.
 const SHOWN_BEFORE: usize = 50;
@@ -21,14 +21,14 @@ pub(crate) struct Sources {
     texts: Vec<(String, String)>,
     /// What a reader of results should know of them.
     notes: Vec<String>,
-    /// The folder that paths in them are relative to.
-    pub base: PathBuf,
+    /// Where the files come from that they name.
+    pub files: Files,
 }
 
 impl Sources {
-    /// None yet; paths are relative to `base`.
-    pub fn in_folder(base: PathBuf) -> Sources {
-        Sources { base, ..Sources::default() }
+    /// None yet.
+    pub fn with(files: Files) -> Sources {
+        Sources { files, ..Sources::default() }
     }
     /// Keep a text of less than 4 GiB under the name that messages show; its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {

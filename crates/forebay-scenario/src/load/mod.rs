@@ -8,6 +8,7 @@ use crate::format::error::{Problem, ScenarioError};
 use crate::format::fault::Fault;
 use crate::format::faults::{self, Faults, Unresolved};
 use crate::format::fields::{Spanned, read_among, shown};
+use crate::format::files::Files;
 use crate::format::source::{self, Sources};
 use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
@@ -23,7 +24,6 @@ use crate::resolve::{
 use forebay_base::{IpVersion, Span, Time};
 use forebay_net::EventSpec;
 use scenario_text::ScenarioText;
-use std::path::PathBuf;
 use std::sync::Arc;
 
 /// What goes with the text of a scenario.
@@ -31,9 +31,8 @@ use std::sync::Arc;
 pub struct LoadOptions {
     /// Changes, as `key=value`, in order.
     pub set: Vec<String>,
-    /// Folder that CSV paths are relative to; None: that of the scenario file, or the current one
-    /// for a built-in scenario and for one that is read from standard input.
-    pub base: Option<PathBuf>,
+    /// Where its CSV files and traces come from.
+    pub files: Files,
     /// What its names stand for.
     pub registry: Arc<Registry>,
 }
@@ -46,7 +45,7 @@ impl Scenario {
 
     /// The scenario of a text, which messages call `file`.
     pub fn parse(text: &str, file: &str, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
-        let mut sources = Sources::in_folder(options.base.clone().unwrap_or_default());
+        let mut sources = Sources::with(options.files.clone());
         let scenario = read(text, file, options, &mut sources);
         scenario.map_err(|faults| faults.resolve(&sources))
     }

@@ -4,11 +4,13 @@ use super::builtin::{BUILTINS, Builtin};
 use super::{LoadOptions, Readable, read_file};
 use crate::Scenario;
 use crate::format::error::{Problem, ScenarioError};
-use crate::format::fault::{Fault, read_text};
+use crate::format::fault::Fault;
+use crate::format::files::Files;
 use crate::format::input;
 use crate::format::source::Sources;
 use crate::plan::memory_estimate::Outline;
 use crate::plan::outline;
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// The name that stands for standard input.
@@ -38,8 +40,8 @@ impl ScenarioText {
             return Ok(ScenarioText { text, name, file, base: PathBuf::new() });
         }
         let path = Path::new(name_or_path);
-        let text = read_text(path)
-            .map_err(|fault| not_read(name_or_path, fault).resolve(&Sources::default()))?;
+        let text = input::read_text(path)
+            .map_err(|error| not_read(name_or_path, &error).resolve(&Sources::default()))?;
         let base = path.parent().unwrap_or(Path::new("")).to_path_buf();
         let [name, file] = [name_or_path; 2].map(str::to_string);
         Ok(ScenarioText { text, name, file, base })
@@ -47,10 +49,7 @@ impl ScenarioText {
 
     fn of_stdin() -> Result<ScenarioText, Fault> {
         let [name, file] = ["<stdin>"; 2].map(str::to_string);
-        let text = input::read_stdin().map_err(|e| {
-            let (path, why) = ("<stdin>".to_string(), input::reason(&e));
-            Fault::nowhere(Problem::File { path, why })
-        })?;
+        let text = input::read_stdin().map_err(|error| of_file("<stdin>", &error))?;
         Ok(ScenarioText { text, name, file, base: PathBuf::new() })
     }
 
@@ -61,8 +60,8 @@ impl ScenarioText {
 
     /// The scenario, with every choice made.
     pub fn scenario(&self, options: &LoadOptions) -> Result<Scenario, ScenarioError> {
-        let base = Some(self.base(options).to_path_buf());
-        Scenario::parse(&self.text, &self.file, &LoadOptions { base, ..options.clone() })
+        let files = self.files(options);
+        Scenario::parse(&self.text, &self.file, &LoadOptions { files, ..options.clone() })
     }
 
     /// How large the scenario is, without making it. Errors if nothing of it can be read, or if it
@@ -75,21 +74,25 @@ impl ScenarioText {
         if too_large {
             return Err(faults.resolve(&sources));
         }
-        Ok(outline::outline(&file, self.base(options)))
+        Ok(outline::outline(&file, &self.files(options)))
     }
 
-    fn base<'a>(&'a self, options: &'a LoadOptions) -> &'a Path {
-        options.base.as_deref().unwrap_or(&self.base)
+    fn files(&self, options: &LoadOptions) -> Files {
+        options.files.beside(&self.base)
     }
 }
 
 /// The fault of a scenario that cannot be read: where it is no path, the names that there are.
-fn not_read(name_or_path: &str, fault: Fault) -> Fault {
+fn not_read(name_or_path: &str, error: &io::Error) -> Fault {
     let is_path = name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
     let named = is_path || name_or_path.ends_with(".toml");
     if Path::new(name_or_path).exists() || named {
-        return fault;
+        return of_file(name_or_path, error);
     }
     let problem = Problem::UnknownName { kind: "scenario", name: name_or_path.to_string() };
     Fault::nowhere(problem).suggest(name_or_path, BUILTINS.iter().map(|b| b.name))
+}
+
+fn of_file(path: &str, error: &io::Error) -> Fault {
+    Fault::nowhere(Problem::File { path: path.to_string(), why: input::reason(error) })
 }

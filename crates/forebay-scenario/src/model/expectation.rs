@@ -22,6 +22,8 @@ pub struct Expectation {
     pub bound: Bound,
     /// Which value of all seeds.
     pub over: Over,
+    /// Its keys, all of them.
+    pub(crate) keys: toml::Table,
 }
 
 /// What a value must be.

@@ -16,7 +16,7 @@ impl Scenario {
         let protocol = protocol.as_str();
         let kinds = self.kinds(protocol);
         let place = |(flow, bytes): (&Flow, Option<u64>)| {
-            let kind = kind_of((flow, bytes), protocol);
+            let kind = kind_of(flow, bytes, protocol);
             kinds.iter().position(|&known| known == kind).expect("every kind of flow was listed")
         };
         let flows = self.flows.iter().zip(0..);
@@ -135,7 +135,7 @@ fn node_of(network: &Network, id: NodeId, node: &Node) -> NodeSpec {
 type FlowKind<'a> = (&'a str, &'a str);
 
 /// Of a flow that sends this many bytes.
-fn kind_of<'a>((flow, bytes): (&'a Flow, Option<u64>), protocol: &'a str) -> FlowKind<'a> {
+fn kind_of<'a>(flow: &'a Flow, bytes: Option<u64>, protocol: &'a str) -> FlowKind<'a> {
     let class = match (&flow.by_size, bytes) {
         (Some(classes), Some(bytes)) => classes.of(bytes),
         _ => flow.class_under(protocol),

@@ -29,7 +29,7 @@ struct Interface {
 /// A router of INRPP.
 type Router = (NodeId, Arc<Settings>);
 
-fn of_inrpp((id, spec): (NodeId, &ForwardingSpec)) -> Option<Router> {
+fn of_inrpp(id: NodeId, spec: &ForwardingSpec) -> Option<Router> {
     match spec {
         ForwardingSpec::Inrpp(settings) => Some((id, Arc::clone(settings))),
         _ => None,
@@ -46,7 +46,7 @@ pub(crate) fn fit(
     routers: &mut [(NodeId, &mut ForwardingSpec)],
 ) {
     let of_kind: Vec<Router> =
-        routers.iter().filter_map(|(id, spec)| of_inrpp((*id, spec))).collect();
+        routers.iter().filter_map(|(id, spec)| of_inrpp(*id, spec)).collect();
     if !of_kind.iter().any(|(id, _)| scenario.has_margin_rule(*id)) {
         return;
     }
@@ -146,9 +146,11 @@ impl Scenario {
     /// What the margin rule says of each interface that flows of INRPP take in a run under
     /// `protocol`.
     fn margins(&self, protocol: &str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
-        let held = |flow: &Flow| self.bundle(flow.protocol_under(protocol)).router == Some(NAME);
+        let held = |flow: &Flow| {
+            self.bundle(flow.protocol_under(protocol)).router.as_deref() == Some(NAME)
+        };
         let names = self.protocols_under(protocol).into_iter();
-        let names = names.filter(|name| self.bundle(name).router == Some(NAME));
+        let names = names.filter(|name| self.bundle(name).router.as_deref() == Some(NAME));
         // Payload and length are those of the protocol that sends the longest packets.
         let packet = |name| {
             let mss_bytes = u64::from(self.tcp_for(name).mss_bytes);
@@ -172,7 +174,8 @@ impl Scenario {
         let mut notes = Vec::new();
         for protocol in &self.protocols {
             let Ok(network) = self.network(protocol) else { continue };
-            let routers: Vec<Router> = network.routers().filter_map(of_inrpp).collect();
+            let routers: Vec<Router> =
+                network.routers().filter_map(|(id, spec)| of_inrpp(id, spec)).collect();
             let stated: BTreeMap<NodeId, CacheSize> = routers
                 .iter()
                 .filter(|(id, _)| !self.has_margin_rule(*id))
@@ -252,7 +255,9 @@ pub(crate) fn check_routers<'a>(
     scenario: &Scenario,
     routers: impl Iterator<Item = (NodeId, &'a ForwardingSpec)>,
 ) -> Result<(), Problem> {
-    let caches = routers.filter_map(of_inrpp).map(|(id, settings)| (id, settings.cache.clone()));
+    let caches = routers
+        .filter_map(|(id, spec)| of_inrpp(id, spec))
+        .map(|(id, settings)| (id, settings.cache.clone()));
     scenario.check_caches(&caches.collect())
 }
 

@@ -4,6 +4,7 @@
 use crate::format::fault::Fault;
 use crate::format::fields::{Spanned, shown};
 use crate::format::item::whole;
+use crate::format::names::Name;
 use crate::keys::file::{EventEntry, File};
 use crate::keys::inrpp;
 use crate::plan::{caches, mtu_check};
@@ -108,7 +109,7 @@ impl Scenario {
         let needed = if wires().all(|wire| wire.port.is_some()) {
             None
         } else {
-            match self.needed::<Schemes>(&needs, |bundle| bundle.port)? {
+            match self.needed::<Schemes>(&needs, |bundle| bundle.port.as_ref())? {
                 Some(port) => Some((port.line.clone(), self.machine(&port)?)),
                 None => None,
             }
@@ -124,7 +125,7 @@ impl Scenario {
         let common = match (&self.router, self.nodes.iter().find(open)) {
             (Some(router), _) => Some(Chosen::clone(router)),
             (None, None) => None,
-            (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router)?,
+            (None, Some(_)) => self.needed::<Routers>(needs, |bundle| bundle.router.as_ref())?,
         };
         let plain = Arc::clone(&self.registry.lines::<Routers>()[0]);
         let common = match common {
@@ -156,7 +157,7 @@ impl Scenario {
     fn needed<K: Kind>(
         &self,
         needs: &[Need<'_>],
-        of: impl Fn(&NetworkRequirements) -> Option<&'static str>,
+        of: impl Fn(&NetworkRequirements) -> Option<&Name>,
     ) -> Result<Option<Chosen<K>>, Problem> {
         let mut wanted = needs.iter().filter_map(|(by, bundle)| Some((*by, of(bundle)?)));
         let Some((by, name)) = wanted.next() else { return Ok(None) };
@@ -178,7 +179,7 @@ impl Scenario {
     /// Routers of a kind in a run under `protocol`. Where protocols do not agree on one, those that
     /// any of them needs.
     pub(crate) fn routers_of(&self, kind: &str, protocol: &str) -> Vec<NodeId> {
-        let needs = |name: &str| self.bundle(name).router == Some(kind);
+        let needs = |name: &str| self.bundle(name).router.as_deref() == Some(kind);
         let common = match &self.router {
             Some(router) => router.name() == kind,
             None => self.protocols_under(protocol).into_iter().any(needs),
@@ -298,7 +299,7 @@ impl Scenario {
             self.events.iter().find_map(|event| {
                 let NetEvent::Rate(id, rate) = event.event else { return None };
                 let place = (id.index() / 2, id.index() % 2);
-                let by = self.port(network, place)?.1;
+                let by = self.port(network, place.0, place.1)?.1;
                 let what = Misfit::LaterRate(event.at, rate);
                 (!fits(&by.carries, rate)).then_some((place, what, by))
             })
@@ -312,7 +313,8 @@ impl Scenario {
     fn port(
         &self,
         network: &Network,
-        (link, direction): (usize, usize),
+        link: usize,
+        direction: usize,
     ) -> Option<(&LinkDirection, Carried)> {
         let link = &self.links[link];
         let (from, wire) = [(link.a, &link.forward), (link.b, &link.reverse)][direction];
@@ -324,8 +326,9 @@ impl Scenario {
         network: &Network,
     ) -> impl Iterator<Item = ((usize, usize), &LinkDirection, Carried)> {
         let places = (0..self.links.len()).flat_map(|link| [(link, 0), (link, 1)]);
-        places.filter_map(move |place| {
-            self.port(network, place).map(|(wire, carries)| (place, wire, carries))
+        places.filter_map(move |(link, direction)| {
+            let (wire, carries) = self.port(network, link, direction)?;
+            Some(((link, direction), wire, carries))
         })
     }
 
@@ -342,7 +345,7 @@ impl Scenario {
             for name in names {
                 let scheme = self.bundle(name).port;
                 let mine = self.ports(&network).map(|(.., by)| by);
-                let mine = mine.filter(|by| Some(by.scheme.name.as_str()) == scheme);
+                let mine = mine.filter(|by| Some(&by.scheme.name) == scheme.as_ref());
                 let Some(by) = mine.min_by_key(|by| by.carries.packet_bytes) else {
                     continue;
                 };

@@ -2,21 +2,20 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::Spanned;
+use crate::format::files::Files;
 use crate::keys::file::{CsvFiles, File, FlowGroup};
 use crate::plan::memory_estimate::{MemoryEstimate, Outline, Size};
 use crate::resolve::life;
 use crate::resolve::topology::MAX_ENTITIES;
 use forebay_base::Span;
-use std::fs;
 use std::io::{BufRead, BufReader};
-use std::path::Path;
 
 /// The sizes of a file; of its CSV files the number of lines, none where there is no such file.
-pub(crate) fn outline(file: &File, base: &Path) -> Outline {
+pub(crate) fn outline(file: &File, files: &Files) -> Outline {
     let mut outline = Outline::default();
     let csv = file.csv.as_ref().map(|at| &at.value);
     let lines = |path: fn(&CsvFiles) -> &Option<Spanned<String>>| {
-        csv.and_then(|csv| path(csv).as_ref()).map_or(0, |at| rows(&base.join(&at.value)))
+        csv.and_then(|csv| path(csv).as_ref()).map_or(0, |at| rows(files, &at.value))
     };
     let [links, hosts, flows] = [lines(|c| &c.links), lines(|c| &c.hosts), lines(|c| &c.flows)];
     outline.nodes = file.routers.as_ref().map_or(0, |at| at.value.len() as u64) + hosts;
@@ -48,11 +47,8 @@ fn until(file: &File) -> Option<Span> {
 
 /// Rows of a CSV file below the names of its columns. Its reader reports what is wrong with it.
 /// Of a pipe, which can be read once, none.
-fn rows(path: &Path) -> u64 {
-    if !fs::metadata(path).is_ok_and(|found| found.is_file()) {
-        return 0;
-    }
-    let Ok(file) = fs::File::open(path) else { return 0 };
+fn rows(files: &Files, name: &str) -> u64 {
+    let Some(file) = files.open_again(name) else { return 0 };
     let (mut reader, mut lines) = (BufReader::with_capacity(1 << 16, file), 0u64);
     loop {
         let (ends, len) = match reader.fill_buf() {

@@ -104,7 +104,7 @@ impl Algorithm {
     pub fn bundle(&self) -> NetworkRequirements {
         match &self.0 {
             Kind::Table(entry) => NetworkRequirements::of_table(entry.name),
-            Kind::Registered(one) => one.traits,
+            Kind::Registered(one) => one.traits.clone(),
         }
     }
 

@@ -4,19 +4,20 @@
 //! An algorithm that works over plain routers needs no line here: the one in the table of
 //! algorithms is enough.
 
+use crate::format::names::Name;
 use crate::keys::inrpp;
 
 /// What a protocol needs besides its controller and its receiver half. Of a registered one:
 /// [`Registration::needs`].
 ///
 /// [`Registration::needs`]: crate::Registration::needs
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NetworkRequirements {
     /// The scheme of the ports of routers, by name, unless the scenario gives them one; None: any
     /// will do.
-    pub port: Option<&'static str>,
+    pub port: Option<Name>,
     /// The kind of all routers, by name, unless the scenario gives them one; None: any will do.
-    pub router: Option<&'static str>,
+    pub router: Option<Name>,
     /// What its results are compared with.
     pub reference: ReferenceMode,
     /// What links between routers carry beyond their MTU, in bytes: room for what ports or routers
@@ -47,21 +48,6 @@ impl ReferenceMode {
     }
 }
 
-/// The protocols of the table that need something.
-const BUNDLES: &[(&str, NetworkRequirements)] = &[
-    ("rcp", NetworkRequirements { port: Some("rcp"), ..NetworkRequirements::NONE }),
-    (
-        inrpp::NAME,
-        NetworkRequirements {
-            router: Some(inrpp::NAME),
-            reference: ReferenceMode::Pooled,
-            buffers_hold_a_flow: true,
-            ..NetworkRequirements::NONE
-        },
-    ),
-    ("kickass", NetworkRequirements { port: Some("kickass"), ..NetworkRequirements::NONE }),
-];
-
 impl NetworkRequirements {
     /// What a protocol has that needs nothing.
     pub const NONE: NetworkRequirements = NetworkRequirements {
@@ -72,10 +58,20 @@ impl NetworkRequirements {
         buffers_hold_a_flow: false,
     };
 
-    /// That of a protocol of the table; empty if it has no line.
+    /// That of a protocol of the table; empty if it works over plain routers.
     pub(crate) fn of_table(protocol: &str) -> NetworkRequirements {
-        let line = BUNDLES.iter().find(|(name, _)| *name == protocol);
-        line.map_or_else(NetworkRequirements::default, |(_, bundle)| *bundle)
+        match protocol {
+            "rcp" | "kickass" => {
+                NetworkRequirements { port: Some(protocol.into()), ..NetworkRequirements::NONE }
+            }
+            inrpp::NAME => NetworkRequirements {
+                router: Some(protocol.into()),
+                reference: ReferenceMode::Pooled,
+                buffers_hold_a_flow: true,
+                ..NetworkRequirements::NONE
+            },
+            _ => NetworkRequirements::NONE,
+        }
     }
 }
 
@@ -85,29 +81,27 @@ mod tests {
     use crate::registry::{Registry, Routers, Schemes};
 
     #[test]
-    fn a_protocol_without_a_line_needs_nothing() {
+    fn a_protocol_without_needs_and_those_with_some() {
         assert_eq!(NetworkRequirements::of_table("cubic"), NetworkRequirements::default());
-        assert_eq!(NetworkRequirements::of_table("rcp").port, Some("rcp"));
+        assert_eq!(NetworkRequirements::of_table("rcp").port.as_deref(), Some("rcp"));
         let inrpp = NetworkRequirements::of_table("inrpp");
-        assert_eq!((inrpp.port, inrpp.router), (None, Some("inrpp")));
+        assert_eq!((inrpp.port, inrpp.router.as_deref()), (None, Some("inrpp")));
         assert_eq!(inrpp.reference, ReferenceMode::Pooled);
     }
 
     #[test]
-    fn every_line_is_of_a_protocol_and_names_what_there_is() {
+    fn what_a_protocol_of_the_table_needs_is_there() {
         let registry = Registry::default();
-        for (i, (name, bundle)) in BUNDLES.iter().copied().enumerate() {
-            assert!(BUNDLES[..i].iter().all(|(other, _)| *other != name), "{name}");
-            assert!(registry.algorithm(name).is_some(), "{name}");
-            assert_ne!(bundle, NetworkRequirements::default());
-            assert!(
-                bundle.port.is_none_or(|port| registry.line::<Schemes>(port).is_some()),
-                "{name}"
-            );
-            assert!(
-                bundle.router.is_none_or(|kind| registry.line::<Routers>(kind).is_some()),
-                "{name}"
-            );
+        let mut needy = 0;
+        for algorithm in registry.algorithms() {
+            let NetworkRequirements { port, router, .. } = algorithm.bundle();
+            needy += usize::from(port.is_some() || router.is_some());
+            let is_scheme = |name: &Name| registry.line::<Schemes>(name).is_some();
+            let is_router = |name: &Name| registry.line::<Routers>(name).is_some();
+            let name = algorithm.name();
+            assert!(port.as_ref().is_none_or(is_scheme), "{name}");
+            assert!(router.as_ref().is_none_or(is_router), "{name}");
         }
+        assert_eq!(needy, 3);
     }
 }

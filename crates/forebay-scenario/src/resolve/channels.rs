@@ -2,6 +2,8 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{Spanned, shown};
+use crate::format::files::Files;
+use crate::format::input;
 use crate::format::traces::{self, TraceFileError};
 use crate::format::units::Number;
 use crate::keys::channels::{
@@ -12,7 +14,6 @@ use forebay_base::{Rate, Span};
 use forebay_net::{CHANNEL_PROFILES, ChannelProfile, DeliveryTrace};
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet};
-use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 impl GeneratorKey {
@@ -72,16 +73,16 @@ impl TraceKey {
 /// The trace files of a scenario, each read once.
 #[derive(Debug, Default)]
 pub(crate) struct TraceFiles {
-    base: PathBuf,
+    files: Files,
     /// Rates that a trace stands in place of, as sentences.
     unused: RefCell<BTreeSet<String>>,
-    read: RefCell<BTreeMap<String, Arc<DeliveryTrace>>>,
+    known: RefCell<BTreeMap<String, Arc<DeliveryTrace>>>,
 }
 
 impl TraceFiles {
-    /// Files whose paths are relative to `base`.
-    pub fn new(base: &Path) -> TraceFiles {
-        TraceFiles { base: base.to_path_buf(), ..TraceFiles::default() }
+    /// None read yet.
+    pub fn new(files: Files) -> TraceFiles {
+        TraceFiles { files, ..TraceFiles::default() }
     }
     /// A rate is given next to a trace.
     pub fn note_unused(&self, rate: &Spanned<Rate>, trace: &str) {
@@ -95,20 +96,27 @@ impl TraceFiles {
     /// The trace that a key names.
     pub fn open(&self, key: &Spanned<TraceKey>) -> Result<TraceFile, Fault> {
         let TraceTable { file, offset } = &key.value.0;
-        let full = self.base.join(&file.value);
-        let path = full.display().to_string();
-        let known = self.read.borrow().get(&path).cloned();
+        let path = self.files.path(&file.value).display().to_string();
+        let known = self.known.borrow().get(&path).cloned();
         let trace = match known {
             Some(trace) => trace,
             None => {
-                let read = traces::read_trace(&full).map_err(|error| fault(file, error))?;
-                let trace = Arc::new(read);
-                self.read.borrow_mut().insert(path.clone(), Arc::clone(&trace));
+                let trace = Arc::new(self.read(file, &path)?);
+                self.known.borrow_mut().insert(path.clone(), Arc::clone(&trace));
                 trace
             }
         };
         let offset = offset.as_ref().map_or(Offset::default(), |at| at.value);
         Ok(TraceFile { path, trace, offset })
+    }
+    fn read(&self, file: &Spanned<String>, path: &str) -> Result<DeliveryTrace, Fault> {
+        let opened = self.files.open(&file.value).map_err(|error| TraceFileError::Io {
+            what: "read",
+            path: path.to_string(),
+            why: input::reason(&error),
+        });
+        let read = opened.and_then(|bytes| traces::parse_trace(bytes, path));
+        read.map_err(|error| fault(file, error))
     }
 }
 

@@ -131,15 +131,13 @@ fn route_event(route: &RouteEntry, topology: &Topology) -> Result<NetEvent, Faul
 
 /// The keys that say an event.
 pub(crate) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> EventEntry {
-    fn some<T>(value: T) -> Option<Spanned<T>> {
-        Some(Spanned::new(value))
-    }
     let mut entry =
         EventEntry { at: Spanned::new(event.at.since(Time::ZERO)), ..Default::default() };
     let mut on = |id: LinkId| {
-        entry.link = some(links[id.index() / 2].name.clone());
+        entry.link = Spanned::some(links[id.index() / 2].name.clone());
         let forward = id.index().is_multiple_of(2);
-        entry.direction = some(if forward { Direction::Forward } else { Direction::Reverse });
+        entry.direction =
+            Spanned::some(if forward { Direction::Forward } else { Direction::Reverse });
     };
     match event.event {
         NetEvent::Rate(id, _)
@@ -151,17 +149,17 @@ pub(crate) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> Eve
     }
     let name = |node: NodeId| nodes[node.index()].name.clone();
     match event.event {
-        NetEvent::Rate(_, rate) => entry.rate = some(rate),
-        NetEvent::Delay(_, delay) => entry.delay = some(delay),
-        NetEvent::Loss(_, loss) => entry.loss = some(Probability(loss)),
-        NetEvent::Down(_) => entry.state = some(LinkState::Down),
-        NetEvent::Up(_) => entry.state = some(LinkState::Up),
-        NetEvent::Restart(node) => entry.restart = some(name(node)),
+        NetEvent::Rate(_, rate) => entry.rate = Spanned::some(rate),
+        NetEvent::Delay(_, delay) => entry.delay = Spanned::some(delay),
+        NetEvent::Loss(_, loss) => entry.loss = Spanned::some(Probability(loss)),
+        NetEvent::Down(_) => entry.state = Spanned::some(LinkState::Down),
+        NetEvent::Up(_) => entry.state = Spanned::some(LinkState::Up),
+        NetEvent::Restart(node) => entry.restart = Spanned::some(name(node)),
         NetEvent::Forge(_) => unreachable!("attacks have a list of their own"),
         NetEvent::Route { node, dst, via } => {
             let at_node = |link: &&Link| link.a == node || link.b == node;
             let via = via.and_then(|port| links.iter().filter(at_node).nth(port.index()));
-            entry.route = some(RouteEntry {
+            entry.route = Spanned::some(RouteEntry {
                 node: Spanned::new(name(node)),
                 dst: Spanned::new(name(dst)),
                 via: via.map(|link| Spanned::new(link.name.clone())),

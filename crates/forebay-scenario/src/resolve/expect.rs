@@ -1,16 +1,14 @@
-//! Expectations about a scenario that is complete but for them, and back to their keys.
+//! Expectations about a scenario that is complete but for them.
 
 use crate::Scenario;
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, Unresolved, all, both};
-use crate::format::fields::{Spanned, shown};
+use crate::format::fields::{Field, Section, Spanned, shown};
 use crate::format::item::{Item, Value};
 use crate::format::names::Name;
 use crate::format::source::is_unseen;
 use crate::format::units::in_unit_of;
-use crate::keys::expect::{
-    ExpectEntry, Expected, Op, OverName, OverRule, Scalar, Share, ShareTable,
-};
+use crate::keys::expect::{ExpectEntry, Expected, Op, OverName, OverRule, Scalar, ShareTable};
 use crate::keys::file::File;
 use crate::model::expectation::{Bound, Expectation, Over};
 use crate::model::link_names::LinkNames;
@@ -63,8 +61,10 @@ impl Known<'_> {
         });
         let ((metric, (bound, (link, of_class))), (protocol, name)) =
             both(of_metric, both(protocol, name))?;
+        let keys = written(&entry.value);
+        let (metric, class_name) = (metric.name, of_class);
         let made =
-            Expectation { name, metric: metric.name, protocol, class: of_class, link, bound, over };
+            Expectation { name, metric, protocol, class: class_name, link, bound, over, keys };
         match class {
             Some(at) if !self.flows_wrong => self.has_class(&made, at).map(|()| made),
             _ => Ok(made),
@@ -213,7 +213,7 @@ impl Scenario {
 
     /// The expectations that a file of this scenario may have: none of protocols and classes that
     /// are not there because others are compared now.
-    fn expectations_that_stand(&self) -> impl Iterator<Item = &Expectation> {
+    pub(crate) fn expectations_that_stand(&self) -> impl Iterator<Item = &Expectation> {
         self.expect.iter().filter(|expectation| {
             expectation.protocol.as_ref().is_none_or(|own| self.protocols.contains(own))
                 && expectation.without_class(self).is_none()
@@ -302,6 +302,14 @@ fn over_seeds(rule: &OverRule) -> Over {
     }
 }
 
+/// The keys of an entry with its default.
+fn written(entry: &ExpectEntry) -> toml::Table {
+    let mut keys = toml::Table::new();
+    entry.put(&mut keys);
+    keys.entry("over").or_insert_with(|| OverName::Mean.write());
+    keys
+}
+
 /// A name, which is printed as it stands.
 fn one_line(at: &Spanned<String>) -> Result<String, Fault> {
     let plain = !at.value.is_empty() && !at.value.chars().any(is_unseen);
@@ -310,43 +318,4 @@ fn one_line(at: &Spanned<String>) -> Result<String, Fault> {
     }
     let expected = "text in one line, without control characters".to_string();
     Err(at.fault(Problem::OutOfRange { found: at.value.clone(), expected }))
-}
-
-/// The keys that say the expectations of a scenario; None if it has none.
-pub(crate) fn describe(scenario: &Scenario) -> Option<Spanned<Vec<Spanned<ExpectEntry>>>> {
-    let entries: Vec<_> = scenario.expectations_that_stand().map(entry).map(Spanned::new).collect();
-    (!entries.is_empty()).then(|| Spanned::new(entries))
-}
-
-fn entry(of: &Expectation) -> ExpectEntry {
-    let number = |value: f64| Scalar::Number(value);
-    let op = match of.bound {
-        Bound::Below(_) => Op::Below,
-        Bound::AtMost(_) => Op::AtMost,
-        Bound::Above(_) => Op::Above,
-        Bound::AtLeast(_) => Op::AtLeast,
-        Bound::Equal(_) => Op::Equal,
-        Bound::Within(..) => Op::Within,
-    };
-    let value = match of.bound.ends() {
-        (low, Some(high)) => Expected::Range([low, high].map(number).map(Spanned::new).into()),
-        (end, None) => Expected::One(number(end)),
-    };
-    let over = match of.over {
-        Over::Mean => OverRule::Named(OverName::Mean),
-        Over::Min => OverRule::Named(OverName::Min),
-        Over::Max => OverRule::Named(OverName::Max),
-        Over::Share(share) => OverRule::Share(ShareTable { share: Spanned::new(Share(share)) }),
-    };
-    let text = |value: &Option<String>| value.clone().map(Spanned::new);
-    ExpectEntry {
-        metric: Spanned::new(of.metric.to_string()),
-        op: Spanned::new(op),
-        value: Spanned::new(value),
-        name: text(&of.name),
-        protocol: of.protocol.as_ref().map(|name| Spanned::new(name.to_string())),
-        class: text(&of.class),
-        link: text(&of.link),
-        over: Some(Spanned::new(over)),
-    }
 }

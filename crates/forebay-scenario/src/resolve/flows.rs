@@ -236,24 +236,21 @@ impl Table<'_> {
             (Some(prefix), _) => prefix.value.as_str(),
             (None, _) => "h",
         };
-        let first = self.flows.len();
+        let rows = FlowRows { ends, size, prefix, first: self.flows.len() };
         for (before, row) in csv.rows(sources).enumerate() {
-            let added =
-                row.and_then(|row| self.add_row(&row, (ends, size), prefix, (first, before)));
-            faults.keep(added);
+            faults.keep(row.and_then(|row| self.add_row(&row, before, &rows)));
         }
         Ok(())
     }
 
-    /// A row with the hosts in the columns `ends`, and the packets (column 5) or bytes in `size`.
-    /// The flows of the file begin at `first`, and `before` rows come before this one.
+    /// The flow of a row that has `before` rows before it.
     fn add_row(
         &mut self,
         row: &csv::Row<'_>,
-        (ends, size): ([usize; 2], usize),
-        prefix: &str,
-        (first, before): (usize, usize),
+        before: usize,
+        rows: &FlowRows<'_>,
     ) -> Result<(), Fault> {
+        let FlowRows { ends, size, prefix, first } = *rows;
         let end = |column: usize| {
             let node = self.topology.named_in(row, column, prefix)?;
             self.host(node, |problem| row.fault(column, problem))
@@ -280,13 +277,25 @@ impl Table<'_> {
             Some((row_before, think)) => {
                 let other = first + row_before;
                 let fault = |problem| row.fault(csv::AFTER, problem);
-                life::check(&self.flows, (flow, other), self.topology, fault)?;
+                life::check(&self.flows[flow], &self.flows[other], self.topology, fault)?;
                 life::follow(&mut self.flows[flow], other, TimeDistribution::Constant(think));
                 Ok(())
             }
             None => Ok(()),
         }
     }
+}
+
+/// How the rows of a file of flows are read.
+struct FlowRows<'a> {
+    /// The columns of the two hosts.
+    ends: [usize; 2],
+    /// The column of packets (5) or bytes (6).
+    size: usize,
+    /// What goes before the values in `ends`.
+    prefix: &'a str,
+    /// Number of the flow in the first row.
+    first: usize,
 }
 
 /// Which routers a packet can go between: hosts do not forward.

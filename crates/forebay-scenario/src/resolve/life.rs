@@ -241,9 +241,12 @@ impl<'a> Waiting<'a> {
         topology: &Topology,
     ) -> Result<(), Fault> {
         for user in 0..group.users() {
-            let Some(before) = self.before(flows.len(), (group, user), at)? else { return Ok(()) };
+            let Some(before) = self.before(flows.len(), group, user, at)? else { return Ok(()) };
             let flow = group.first(user);
-            check(flows, (flow, before), topology, |problem| at.fault(problem))?;
+            if flow == before {
+                return Err(at.fault(follows_itself()));
+            }
+            check(&flows[flow], &flows[before], topology, |problem| at.fault(problem))?;
             follow(&mut flows[flow], before, *think);
         }
         Ok(())
@@ -253,7 +256,8 @@ impl<'a> Waiting<'a> {
     fn before(
         &self,
         flows: usize,
-        (group, user): (&Group, usize),
+        group: &Group,
+        user: usize,
         at: &Spanned<Before>,
     ) -> Result<Option<usize>, Fault> {
         let name = match &at.value {
@@ -303,15 +307,11 @@ pub(crate) fn follow(flow: &mut Flow, before: usize, think: TimeDistribution) {
 
 /// Whether `flow` can start when `before` has ended.
 pub(crate) fn check(
-    flows: &[Flow],
-    (flow, before): (usize, usize),
+    flow: &Flow,
+    before: &Flow,
     topology: &Topology,
     fault: impl Fn(Problem) -> Fault,
 ) -> Result<(), Fault> {
-    if flow == before {
-        return Err(fault(follows_itself()));
-    }
-    let (flow, before) = (&flows[flow], &flows[before]);
     let name = |node: forebay_base::NodeId| &topology.nodes[node.index()].name;
     if flow.src != before.src {
         let (own, other) = (name(flow.src), name(before.src));

@@ -18,7 +18,6 @@ use crate::registry::named::given;
 use crate::registry::{Chosen, Kind, Schemes};
 use crate::resolve::attacks;
 use crate::resolve::events;
-use crate::resolve::expect;
 use crate::resolve::inrpp;
 use crate::resolve::life;
 use crate::resolve::sizes;
@@ -51,12 +50,17 @@ pub(crate) fn write(scenario: &Scenario) -> String {
     let mut table = toml::Table::new();
     file(scenario).put(&mut table);
     for line in scenario.registry.lines::<Schemes>() {
-        let needs = |name: &str| scenario.bundle(name).port == Some(&line.name);
+        let needs = |name: &str| scenario.bundle(name).port.as_ref() == Some(&line.name);
         let params = scenario.ports.get(line.name.as_str()).cloned();
         let is_needed = line.over.is_some() && scenario.named_protocols().into_iter().any(needs);
         if let Some(params) = params.or_else(|| is_needed.then(|| line.defaults().params)) {
             table.insert(line.name.to_string(), toml::Value::Table(params));
         }
+    }
+    let expect = scenario.expectations_that_stand().map(|of| toml::Value::Table(of.keys.clone()));
+    let expect: Vec<_> = expect.collect();
+    if !expect.is_empty() {
+        table.insert("expect".into(), toml::Value::Array(expect));
     }
     let (lists, plain): (Vec<_>, Vec<_>) = table.into_iter().partition(|(_, v)| is_list(v));
     let (tables, plain): (Vec<_>, Vec<_>) = plain.into_iter().partition(|(_, v)| v.is_table());
@@ -133,7 +137,7 @@ fn file(scenario: &Scenario) -> File {
         events: some(all(events)),
         attacks: some(all(scenario.attacks.iter().map(|a| attacks::describe(a, scenario)))),
         csv: None,
-        expect: expect::describe(scenario),
+        expect: None, // its keys are kept
     }
 }
 

@@ -62,7 +62,7 @@ pub(crate) fn expand(
     lost: Unresolved,
     faults: &mut Faults,
 ) -> Topology {
-    let traces = TraceFiles::new(&sources.base);
+    let traces = TraceFiles::new(sources.files.clone());
     let default =
         ReassemblyLimits::of(file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value));
     let limits = reassembly::resolve(file.reassembly.as_ref(), default);
@@ -270,7 +270,7 @@ impl Topology {
             if let Some(at) = host.delay_step.as_ref().filter(|_| i > 0) {
                 step_delay(&mut wires, at, i)?;
             }
-            self.add_link(None, (a, b), &wires, |problem| router.fault(problem))?;
+            self.add_link(None, [a, b], &wires, |problem| router.fault(problem))?;
         }
         Ok(())
     }
@@ -386,16 +386,17 @@ impl Topology {
             Some(name) => name.fault(problem),
             None => entry.fault(problem).hint("give one of them another `name`"),
         };
-        self.add_link(name, (a, b), &wires, fault)
+        self.add_link(name, [a, b], &wires, fault)
     }
 
     fn add_link(
         &mut self,
         name: Option<String>,
-        (a, b): (NodeId, NodeId),
+        ends: [NodeId; 2],
         wires: &[Placed; 2],
         fault: impl Fn(Problem) -> Fault,
     ) -> Result<(), Fault> {
+        let [a, b] = ends;
         let joined = || format!("{}-{}", self.nodes[a.index()].name, self.nodes[b.index()].name);
         let name = name.unwrap_or_else(joined);
         check_name(&name, &fault)?;
@@ -403,7 +404,7 @@ impl Topology {
         if self.links_by_name.contains_key(&name) {
             return Err(fault(Problem::Duplicate { kind: "link", name }));
         }
-        for node in [a, b] {
+        for node in ends {
             let ports = self.ports[node.index()].len();
             if ports >= usize::from(MAX_PORTS) {
                 return Err(fault(too_many("links of one node", ports + 1)));

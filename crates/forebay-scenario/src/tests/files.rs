@@ -58,6 +58,28 @@ fn csv_files_beside_the_scenario() {
 }
 
 #[test]
+fn a_text_with_its_files_needs_no_file_system() {
+    let text = format!(
+        "{WITH_CSV}[[links]]\na = \"0\"\nb = \"2\"\ntrace = \"down/x.trace\"\ndelay = \"1ms\"\n"
+    );
+    let given = [("links.csv", LINKS), ("hosts.csv", HOSTS), ("flows.csv", FLOWS)];
+    let parse = |files: Files| {
+        Scenario::parse(&text, "page", &LoadOptions { files, ..LoadOptions::default() })
+    };
+    let trace = ("down/x.trace", "0\n5\n5\n20\n");
+    let scenario = parse(given.into_iter().chain([trace]).collect()).expect("parses");
+    assert_eq!((scenario.nodes.len(), scenario.links.len(), scenario.flows.len()), (5, 5, 2));
+    let files = scenario.trace_files();
+    assert_eq!((files[0].path.as_str(), files[0].trace.opportunities()), (trace.0, 4));
+    // What is not among them is not looked for elsewhere.
+    let here = ("Cargo.toml", "");
+    let error = parse(given[..2].iter().copied().chain([here, trace]).collect()).unwrap_err();
+    let message = error.to_string();
+    assert!(message.contains("cannot read `flows.csv`: there is no such file"), "{message}");
+    assert!(parse(given.into_iter().collect()).unwrap_err().to_string().contains("`down/x.trace`"));
+}
+
+#[test]
 fn columns_in_another_order_with_full_names_and_bytes() {
     // With what spreadsheets add: a byte order mark, CR LF, spaces, an empty line.
     let flows = "\u{feff}bytes,dst,start_s,src\r\n5, h1,0 ,h0\r\n\r\n";
@@ -72,7 +94,7 @@ fn s3_loads_from_a_folder() {
         let (old, new) = (format!("{kind}.csv"), format!("s3_{kind}.csv"));
         fs::rename(folder.path().join(old), folder.path().join(new)).expect("renamed");
     }
-    let options = LoadOptions { base: Some(folder.path().into()), ..LoadOptions::default() };
+    let options = LoadOptions { files: Files::In(folder.path().into()), ..LoadOptions::default() };
     let s3 = Scenario::load("s3", &options).unwrap_or_else(|error| panic!("{error}"));
     assert_eq!((s3.nodes.len(), s3.flows.len(), s3.until), (5, 2, Some(Time::from_secs(60))));
     assert!(!s3.is_random());

@@ -133,23 +133,30 @@ fn a_registered_controller_asks_for_ports_and_routers_by_name() {
         let build = |_: &NoParams, _: forebay_cc::Init| Never;
         registry.register(Registration::new(name, build).needs(bundle)).expect("registers");
     };
-    register("asks-rcp", NetworkRequirements { port: Some("rcp"), ..NetworkRequirements::NONE });
+    register(
+        "asks-rcp",
+        NetworkRequirements { port: Some("rcp".into()), ..NetworkRequirements::NONE },
+    );
     register(
         "asks-inrpp",
-        NetworkRequirements { router: Some("inrpp"), ..NetworkRequirements::NONE },
+        NetworkRequirements { router: Some("inrpp".into()), ..NetworkRequirements::NONE },
     );
     register(
         "asks-nothing-known",
-        NetworkRequirements { port: Some("no-such"), ..NetworkRequirements::NONE },
+        NetworkRequirements { port: Some("no-such".into()), ..NetworkRequirements::NONE },
     );
     register(
         "asks-another",
-        NetworkRequirements { port: Some("none"), mtu_room_bytes: 40, ..NetworkRequirements::NONE },
+        NetworkRequirements {
+            port: Some("none".into()),
+            mtu_room_bytes: 40,
+            ..NetworkRequirements::NONE
+        },
     );
     let registry = Arc::new(registry);
     let load = |set: &[&str]| {
         let set = set.iter().map(ToString::to_string).collect();
-        let options = LoadOptions { set, base: None, registry: registry.clone() };
+        let options = LoadOptions { set, registry: registry.clone(), ..LoadOptions::default() };
         Scenario::parse(SMALL, "small.toml", &options)
     };
     let set = |changes: &[&str]| load(changes).unwrap_or_else(|error| panic!("{error}"));

@@ -112,7 +112,7 @@ impl CsvPlan {
             ..LinkParams::default()
         };
         let wires = topology.wires(&own, None, defaults, &self.links_key)?;
-        topology.add_link(None, ends, &wires, |problem| row.fault(0, problem))
+        topology.add_link(None, ends.into(), &wires, |problem| row.fault(0, problem))
     }
 
     pub(super) fn add_hosts(
@@ -150,6 +150,6 @@ impl CsvPlan {
             return Err(row.wrong(1, "a router"));
         }
         let a = topology.add_node(host, true, |problem| row.fault(0, problem))?;
-        topology.add_link(None, (a, b), wires, |problem| row.fault(0, problem))
+        topology.add_link(None, [a, b], wires, |problem| row.fault(0, problem))
     }
 }

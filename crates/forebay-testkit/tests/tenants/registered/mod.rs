@@ -28,7 +28,7 @@ const LINE: &str = r#"
 fn scenario(registry: &Registry, flows: &str, set: &[&str]) -> Scenario {
     let registry = Arc::new(registry.clone());
     let set = set.iter().map(ToString::to_string).collect();
-    let options = LoadOptions { set, base: None, registry };
+    let options = LoadOptions { set, registry, ..LoadOptions::default() };
     let scenario = Scenario::parse(&format!("{LINE}{flows}"), "line.toml", &options);
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     // What a result keeps of it is the same scenario.

@@ -64,7 +64,7 @@ fn a_controller_gets_the_scheme_that_its_flows_need() {
     let mut registry = Registry::default();
     registry.register(Registration::port_scheme("tenth", tenth)).expect("registers");
     let ten = |_: &NoParams, init: Init| Ten(10 * u64::from(init.mss_bytes));
-    let needs = NetworkRequirements { port: Some("tenth"), ..NetworkRequirements::NONE };
+    let needs = NetworkRequirements { port: Some("tenth".into()), ..NetworkRequirements::NONE };
     registry.register(Registration::new("ten", ten).needs(needs)).expect("registers");
     let flow = "flows = [{ src = \"s0\", dst = \"d0\", packets = 100 }]\ntcp.ecn = true";
     let marks = |protocol: &str, port: &str| {
