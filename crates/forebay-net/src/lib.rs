@@ -34,7 +34,7 @@ pub use host::{EndId, Host, HostContext, Received, Socket};
 pub use life::{After, AppSchedule, TimeDistribution, Writing};
 pub use link::{
     AnyLink, FifoLink, Fragments, Impairment, LinkStats, LossModel, MiddleboxCounts, MiddleboxSpec,
-    QueuedLink, StripOptions,
+    QueuedLink, StripOptions, WireSpec,
 };
 pub use node::Node;
 pub use ports::PortTable;

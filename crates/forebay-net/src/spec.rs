@@ -4,7 +4,7 @@
 
 use crate::channel::{BucketSpec, DeliveryTrace};
 use crate::life::{After, AppSchedule, Writing};
-use crate::link::{LossModel, MiddleboxSpec};
+use crate::link::WireSpec;
 use crate::reassembly::ReassemblyLimits;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
@@ -84,23 +84,8 @@ pub struct LinkSpec {
     pub to: NodeId,
     /// How fast it transmits.
     pub channel: ChannelSpec,
-    /// Propagation delay.
-    pub delay: Span,
-    /// Extra delay of each packet, uniform in `0..=jitter`: reorders.
-    pub jitter: Span,
-    /// If the delay falls, packets may overtake others. If false, a packet never arrives before one
-    /// that left before it (but jitter always reorders).
-    pub reorder: bool,
-    /// Probability that a packet is lost on the wire, in `0.0..=1.0`.
-    pub loss: f64,
-    /// Losses that are not independent of each other, in place of `loss`.
-    pub loss_model: Option<LossModel>,
-    /// What stands between its transmitter and its wire; None: nothing.
-    pub middlebox: Option<MiddleboxSpec>,
-    /// Longest IP packet, in bytes.
-    pub mtu_bytes: u16,
-    /// Bytes that each packet costs in addition to its own (PPP 2, Ethernet 38).
-    pub overhead_bytes: u16,
+    /// What happens to packets on it.
+    pub wire: WireSpec,
     /// The queue in front of it.
     pub queue: QueueSpec,
     /// What the port does besides queueing.
@@ -108,9 +93,18 @@ pub struct LinkSpec {
 }
 
 impl LinkSpec {
-    /// True if a packet may be lost on the wire.
-    pub fn loses(&self) -> bool {
-        self.loss > 0.0 || self.loss_model.is_some()
+    /// A link of constant rate with a drop-tail queue. Its wire is [`WireSpec::default`] but for
+    /// the delay.
+    pub fn new(from: NodeId, to: NodeId, rate: Rate, delay: Span, limit: Limit) -> LinkSpec {
+        let (channel, queue) = (ChannelSpec::Constant(rate), QueueSpec::DropTail(limit));
+        let wire = WireSpec { delay, ..WireSpec::default() };
+        LinkSpec { from, to, channel, wire, queue, scheme: SchemeSpec::None }
+    }
+    /// The same link with another wire.
+    #[must_use]
+    pub fn with_wire(mut self, change: impl FnOnce(&mut WireSpec)) -> LinkSpec {
+        change(&mut self.wire);
+        self
     }
 }
 
@@ -247,7 +241,7 @@ pub enum NetEvent {
     /// that follows a trace.
     Rate(LinkId, Rate),
     /// The propagation delay of one direction changes, for packets sent from now on; they do not
-    /// overtake those before them, unless [`LinkSpec::reorder`] says so.
+    /// overtake those before them, unless [`WireSpec::reorder`] says so.
     Delay(LinkId, Span),
     /// The loss probability of one direction changes.
     Loss(LinkId, f64),

@@ -66,7 +66,7 @@ impl Setting {
             approximate: approximate(spec),
             routes: Vec::new(),
             epochs,
-            overhead_bytes: spec.links.iter().map(|l| f64::from(l.overhead_bytes)).collect(),
+            overhead_bytes: spec.links.iter().map(|l| f64::from(l.wire.overhead_bytes)).collect(),
         };
         setting.fluid.detours = setting.detours(spec, modes);
         let mut known: BTreeMap<(NodeId, NodeId, usize), u32> = BTreeMap::new();
@@ -279,7 +279,7 @@ fn epochs(spec: &NetSpec) -> Result<(Vec<Vec<Epoch>>, Vec<Change>), NoReference>
             ChannelSpec::Trace { trace, .. } => trace.mean_rate(),
             ChannelSpec::Bucket(bucket) => bucket.rate,
         };
-        let (delay_s, bytes_per_s) = (seconds(link.delay), bytes_per_s(rate));
+        let (delay_s, bytes_per_s) = (seconds(link.wire.delay), bytes_per_s(rate));
         vec![Epoch { from_s: 0.0, delay_s, bytes_per_s }]
     };
     let mut epochs: Vec<Vec<Epoch>> = spec.links.iter().map(start).collect();

@@ -161,7 +161,7 @@ fn result(start: &RunStart<'_>, simulation: &Simulation, measured: &Measured<'_>
 fn unreached_losses(simulation: &Simulation, spec: &NetSpec, names: &LinkNames) -> Vec<String> {
     let links = (0u32..).map(LinkId).zip(&spec.links).zip(names.iter());
     let noted = links.filter_map(|((id, link), name)| {
-        let Some(LossModel::List(numbers)) = &link.loss_model else { return None };
+        let Some(LossModel::List(numbers)) = &link.wire.loss_model else { return None };
         let carried = simulation.link(id).stats().packets;
         let beyond = numbers.len() - numbers.partition_point(|&number| number <= carried);
         (beyond > 0).then(|| {

@@ -366,7 +366,7 @@ fn without_fast_path(spec: &NetSpec) -> NetSpec {
 
 /// The step of the grid on which a run ends.
 fn grid(spec: &NetSpec) -> Span {
-    let longest = spec.links.iter().map(|link| link.delay).max();
+    let longest = spec.links.iter().map(|link| link.wire.delay).max();
     longest.unwrap_or(FINEST_GRID).clamp(FINEST_GRID, COARSEST_GRID)
 }
 

@@ -69,7 +69,8 @@ pub fn router(world: &mut World, name: &str, settings: &Settings) -> NodeId {
 pub fn pooled_link(rate: Rate, delay: Span) -> LinkSpec {
     let queue_bytes = rate.bytes_in(Span::from_millis(50));
     let mtu_bytes = ROUTER_MTU_BYTES;
-    LinkSpec { mtu_bytes, overhead_bytes: 2, ..link(rate, delay, queue_bytes) }
+    link(rate, delay, queue_bytes)
+        .with_wire(|wire| (wire.mtu_bytes, wire.overhead_bytes) = (mtu_bytes, 2))
 }
 
 /// The paper's Fig 8: `s1 s2 s3 - 4 - 0 - 2 - 3 - r1 r2 r3`, the detour 0 - 1 - 2, and flows of

@@ -89,16 +89,16 @@ fn random_link(rng: &mut Rng) -> LinkSpec {
     let delay = Span::from_secs_f64(log_uniform(rng, 1e-5, 0.08));
     let mut spec = link(rate, delay, 1500 + rng.below(60_000));
     if rng.chance(0.4) {
-        spec.loss = rng.unit() * 0.1;
+        spec.wire.loss = rng.unit() * 0.1;
     }
     if rng.chance(0.3) {
-        spec.jitter = Span::from_nanos(rng.below(2 * delay.as_nanos() + 1));
+        spec.wire.jitter = Span::from_nanos(rng.below(2 * delay.as_nanos() + 1));
     }
     if rng.chance(0.3) {
         spec.queue = QueueSpec::DropTail(Limit::Packets(1 + rng.below(20)));
     }
     if rng.chance(0.2) {
-        spec.overhead_bytes = rng.below(40) as u16;
+        spec.wire.overhead_bytes = rng.below(40) as u16;
     }
     if rng.chance(0.3) {
         let limit = 1500 + rng.below(60_000);

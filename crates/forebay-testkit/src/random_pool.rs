@@ -77,7 +77,7 @@ fn random_link(rng: &mut Rng, weather: NetworkConditions) -> LinkSpec {
     let mut spec = pooled_link(rate, delay);
     spec.queue = QueueSpec::DropTail(Limit::Bytes(2 * PACKET_BYTES + rng.below(60_000)));
     if weather == NetworkConditions::Foul && rng.chance(0.4) {
-        spec.loss = rng.unit() * 0.05;
+        spec.wire.loss = rng.unit() * 0.05;
     }
     spec
 }
@@ -117,7 +117,8 @@ pub fn margin_bytes(spec: &NetSpec) -> u64 {
         .iter()
         .map(|link| {
             let Limit::Bytes(queue_bytes) = link.queue.limit() else { unreachable!() };
-            link.delay.as_nanos() + rate_of(link).span_of(queue_bytes + PACKET_BYTES).as_nanos()
+            link.wire.delay.as_nanos()
+                + rate_of(link).span_of(queue_bytes + PACKET_BYTES).as_nanos()
         })
         .sum();
     let slowest = spec.links.iter().map(|l| rate_of(l).bps()).min().expect("links");

@@ -3,8 +3,8 @@
 use forebay_base::{LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 use forebay_net::{
-    ChannelSpec, EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind,
-    NodeSpec, QueueSpec, SchemeSpec, TransportSpec,
+    EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NetEvent, NetSpec, NodeKind, NodeSpec,
+    TransportSpec,
 };
 use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
@@ -19,21 +19,7 @@ pub struct World {
 
 /// A link as most tests want it: constant rate, drop-tail in bytes, nothing lost.
 pub fn link(rate: Rate, delay: Span, queue_bytes: u64) -> LinkSpec {
-    LinkSpec {
-        from: NodeId(0),
-        to: NodeId(0),
-        channel: ChannelSpec::Constant(rate),
-        delay,
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-        loss_model: None,
-        middlebox: None,
-        mtu_bytes: 1500,
-        overhead_bytes: 0,
-        queue: QueueSpec::DropTail(Limit::Bytes(queue_bytes)),
-        scheme: SchemeSpec::None,
-    }
+    LinkSpec::new(NodeId(0), NodeId(0), rate, delay, Limit::Bytes(queue_bytes))
 }
 
 impl World {

@@ -122,7 +122,7 @@ fn middleboxes(scenario: &Scenario) -> Vec<String> {
         let reverse = format!("{} reverse", link.name);
         [(link.name.clone(), &link.forward), (reverse, &link.reverse)]
     });
-    directions.filter_map(|(name, wire)| Some(of(name, wire.middlebox.as_ref()?))).collect()
+    directions.filter_map(|(name, wire)| Some(of(name, wire.wire.middlebox.as_ref()?))).collect()
 }
 
 fn attack(attack: &Attack, scenario: &Scenario) -> String {
@@ -173,10 +173,10 @@ fn links(scenario: &Scenario, paint: Paint) -> String {
 }
 
 fn direction(direction: &LinkDirection) -> Vec<String> {
-    let loss = match &direction.loss_model {
+    let loss = match &direction.wire.loss_model {
         Some(LossModel::GilbertElliott { .. }) => "in bursts".into(),
         Some(LossModel::List(numbers)) => format!("{} packets by number", numbers.len()),
-        None if direction.loss > 0.0 => format!("{} %", direction.loss * 100.0),
+        None if direction.wire.loss > 0.0 => format!("{} %", direction.wire.loss * 100.0),
         None => "-".into(),
     };
     let bps = one(Unit::BitsPerSecond, direction.rate.bps() as f64);
@@ -194,7 +194,7 @@ fn direction(direction: &LinkDirection) -> Vec<String> {
     } else {
         format!("{}, {}", direction.queue, direction.discipline.name())
     };
-    vec![bps, span(direction.delay), queue, loss]
+    vec![bps, span(direction.wire.delay), queue, loss]
 }
 
 fn flows(scenario: &Scenario, paint: Paint) -> String {

@@ -8,10 +8,7 @@
 
 use forebay_base::{NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::Spec;
-use forebay_net::{
-    ChannelSpec, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec,
-    SchemeSpec, TransportSpec,
-};
+use forebay_net::{FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, TransportSpec};
 use forebay_queue::Limit;
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
@@ -108,23 +105,9 @@ fn map(spec: &mut NetSpec, rng: &mut Rng) {
 
 /// A link in both directions, with a queue of 10 ms.
 fn join(spec: &mut NetSpec, a: usize, b: usize, rate: Rate, delay: Span) {
-    for (from, to) in [(a, b), (b, a)] {
-        spec.links.push(LinkSpec {
-            from: NodeId(from as u32),
-            to: NodeId(to as u32),
-            channel: ChannelSpec::Constant(rate),
-            delay,
-            jitter: Span::ZERO,
-            reorder: false,
-            loss: 0.0,
-            loss_model: None,
-            middlebox: None,
-            mtu_bytes: 1500,
-            overhead_bytes: 0,
-            queue: QueueSpec::DropTail(Limit::Bytes(rate.bytes_in(Span::from_millis(10)))),
-            scheme: SchemeSpec::None,
-        });
-    }
+    let limit = Limit::Bytes(rate.bytes_in(Span::from_millis(10)));
+    let [a, b] = [a, b].map(|node| NodeId(node as u32));
+    spec.links.extend([(a, b), (b, a)].map(|(a, b)| LinkSpec::new(a, b, rate, delay, limit)));
 }
 
 #[cfg(test)]

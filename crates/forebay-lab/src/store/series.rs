@@ -90,7 +90,7 @@ impl PortFacts {
                 let (limit_bytes, limit_packets) = match wire.queue {
                     Limit::Bytes(bytes) => (bytes, None),
                     Limit::Packets(packets) => {
-                        (packets.saturating_mul(u64::from(wire.mtu_bytes)), Some(packets))
+                        (packets.saturating_mul(u64::from(wire.wire.mtu_bytes)), Some(packets))
                     }
                 };
                 PortFacts { between_routers, limit_bytes, limit_packets }

@@ -132,29 +132,14 @@ pub(super) fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
 mod tests {
     use super::*;
     use crate::build::Network;
-    use crate::spec::{
-        EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NodeSpec, QueueSpec, SchemeSpec,
-    };
+    use crate::spec::{EventSpec, FlowSpec, ForwardingSpec, LinkSpec, NodeSpec};
     use alloc::vec::Vec;
     use forebay_base::{LinkId, Rate, Span, Time};
     use forebay_queue::Limit;
 
     fn link(from: u32, to: u32) -> LinkSpec {
-        LinkSpec {
-            from: NodeId(from),
-            to: NodeId(to),
-            channel: ChannelSpec::Constant(Rate::mbps(1)),
-            delay: Span::ZERO,
-            jitter: Span::ZERO,
-            reorder: false,
-            loss: 0.0,
-            loss_model: None,
-            middlebox: None,
-            mtu_bytes: 1500,
-            overhead_bytes: 0,
-            queue: QueueSpec::DropTail(Limit::Packets(9)),
-            scheme: SchemeSpec::None,
-        }
+        let (from, to) = (NodeId(from), NodeId(to));
+        LinkSpec::new(from, to, Rate::mbps(1), Span::ZERO, Limit::Packets(9))
     }
     fn flow(dst: u32, paths: Vec<(PortId, PortId)>) -> FlowSpec {
         let (src, dst) = (NodeId(0), NodeId(dst));

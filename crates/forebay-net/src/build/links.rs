@@ -3,13 +3,12 @@
 
 use crate::channel::{AnyChannel, ConstantRate, TokenBucket, TraceChannel};
 use crate::early_transit::{EarlyTransitPlan, changed_links};
-use crate::link::{AnyLink, FifoLink, Impairment, QueuedLink};
+use crate::link::{AnyLink, FifoLink, QueuedLink};
 use crate::spec::{ChannelSpec, LinkSpec, NetSpec};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use forebay_base::{LinkId, Rng, Stream};
 use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
-use forebay_wire::AddressPlan;
 
 pub(super) fn build_links(
     spec: &NetSpec,
@@ -24,13 +23,19 @@ pub(super) fn build_links(
         if plan.departures(id).is_ok() {
             if let AnyDiscipline::DropTail(queue) = &discipline {
                 let (rate, limit) = (link.channel.rate(), queue.limit());
-                return AnyLink::Fifo(FifoLink::new(rate, link.delay, limit, link.overhead_bytes));
+                return AnyLink::Fifo(FifoLink::new(
+                    rate,
+                    link.wire.delay,
+                    limit,
+                    link.wire.overhead_bytes,
+                ));
             }
             plan.is_not_drop_tail(id);
         }
         let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
         let pipeline = Pipeline::new(scheme, discipline);
-        let steady = !all_queued && !changed[i] && !link.loses() && link.middlebox.is_none();
+        let steady =
+            !all_queued && !changed[i] && !link.wire.loses() && link.wire.middlebox.is_none();
         let queued = queued_link(link, id, pipeline, seed, steady);
         if queued.is_direct() {
             plan.is_direct(id);
@@ -45,8 +50,8 @@ fn port_init(link: &LinkSpec, id: LinkId, seed: u64, stream: Stream) -> PortInit
     PortInit {
         limit: link.queue.limit(),
         rate: link.channel.rate(),
-        mtu_bytes: link.mtu_bytes,
-        overhead_bytes: link.overhead_bytes,
+        mtu_bytes: link.wire.mtu_bytes,
+        overhead_bytes: link.wire.overhead_bytes,
         rng: Rng::new(seed, stream, id.0 as u64),
     }
 }
@@ -65,16 +70,6 @@ fn queued_link(
         }
         ChannelSpec::Bucket(bucket) => AnyChannel::Bucket(TokenBucket::new(*bucket)),
     };
-    let mut impairment =
-        Impairment::new(link.loss, link.jitter, Rng::new(seed, Stream::Link, id.0 as u64));
-    impairment.reorder = link.reorder;
-    if let Some(model) = &link.loss_model {
-        impairment = impairment.with_model(model);
-    }
-    let (delay, overhead) = (link.delay, link.overhead_bytes);
-    let queued = QueuedLink::new(pipeline, channel, delay, overhead, impairment, steady);
-    match link.middlebox.clone() {
-        None => queued,
-        Some(spec) => queued.with_middlebox(spec, link.mtu_bytes, AddressPlan::default()),
-    }
+    let rng = Rng::new(seed, Stream::Link, id.0 as u64);
+    QueuedLink::over(&link.wire, pipeline, channel, rng, steady)
 }

@@ -40,7 +40,7 @@ fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -
             NodeKind::Router(other) if other.is_same_kind(forwarding) => Some(link.to),
             NodeKind::Router(_) | NodeKind::Host => None,
         };
-        RouterPort { rate: link.channel.rate(), mtu_bytes: link.mtu_bytes, neighbour }
+        RouterPort { rate: link.channel.rate(), mtu_bytes: link.wire.mtu_bytes, neighbour }
     };
     links.iter().map(lead).collect()
 }

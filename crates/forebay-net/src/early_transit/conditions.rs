@@ -154,10 +154,12 @@ impl EarlyTransitPlan {
             let departures = match (&link.channel, holding_nodes[link.from.index()]) {
                 _ if general => Err(Ineligible::General),
                 _ if refused(Guard::Unchanged, changed) => Err(Ineligible::Changes),
-                _ if refused(Guard::Lossless, link.loses()) => Err(Ineligible::Loss),
-                _ if refused(Guard::NoJitter, !link.jitter.is_zero()) => Err(Ineligible::Jitter),
+                _ if refused(Guard::Lossless, link.wire.loses()) => Err(Ineligible::Loss),
+                _ if refused(Guard::NoJitter, !link.wire.jitter.is_zero()) => {
+                    Err(Ineligible::Jitter)
+                }
                 _ if refused(Guard::NoScheme, scheme) => Err(Ineligible::Scheme),
-                _ if link.middlebox.is_some() => Err(Ineligible::Middlebox),
+                _ if link.wire.middlebox.is_some() => Err(Ineligible::Middlebox),
                 (ChannelSpec::Trace { .. }, _) => Err(Ineligible::Trace),
                 (ChannelSpec::Bucket(_), _) => Err(Ineligible::Bucket),
                 (ChannelSpec::Constant(_), Some(refusal)) => Err(refusal),

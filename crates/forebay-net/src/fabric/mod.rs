@@ -227,8 +227,9 @@ impl<D: Driver> Fabric<D> {
             {
                 fifo.upstream_gate = UpstreamGate::SINGLE;
             }
-            let LinkSpec { to, mtu_bytes, .. } = spec.links[id.index()];
+            let LinkSpec { to, wire, .. } = &spec.links[id.index()];
             let arrival_path = setting.arrival_path(id, leads[id.index()]);
+            let (to, mtu_bytes) = (*to, wire.mtu_bytes);
             Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
         };
         let links: Vec<Slot> = (0..).zip(network.links).map(slot).collect();

@@ -10,6 +10,7 @@ mod impairment;
 mod middlebox;
 mod queued;
 mod stats;
+mod wire;
 
 pub use fifo::FifoLink;
 pub(crate) use fifo::UpstreamGate;
@@ -17,6 +18,7 @@ pub use impairment::{Impairment, LossModel};
 pub use middlebox::{Fragments, MiddleboxCounts, MiddleboxSpec, StripOptions};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;
+pub use wire::WireSpec;
 
 use alloc::boxed::Box;
 use forebay_base::{Arena, Packet, PacketRing, PacketTransfer, Rate, Span, Time};

@@ -7,10 +7,11 @@
 use crate::channel::{AnyChannel, Channel};
 use crate::link::impairment::Impairment;
 use crate::link::impairment::Propagation;
-use crate::link::middlebox::{Middlebox, MiddleboxCounts, MiddleboxSpec, Passed};
+use crate::link::middlebox::{Middlebox, MiddleboxCounts, Passed};
 use crate::link::stats::LinkStats;
+use crate::link::wire::WireSpec;
 use alloc::boxed::Box;
-use forebay_base::{Arena, DropReason, Packet, PacketRing, PacketTransfer, Rate, Span, Time};
+use forebay_base::{Arena, DropReason, Packet, PacketRing, PacketTransfer, Rate, Rng, Span, Time};
 use forebay_queue::{Overflow, Pipeline, PortContext};
 use forebay_wire::AddressPlan;
 
@@ -113,17 +114,25 @@ impl QueuedLink {
             middlebox: None,
         }
     }
-    /// The same, of this MTU, with a middlebox before its wire. It must not be steady.
-    #[must_use]
-    pub fn with_middlebox(
-        mut self,
-        spec: MiddleboxSpec,
-        mtu_bytes: u16,
-        plan: AddressPlan,
-    ) -> Self {
-        assert!(!self.steady, "a middlebox sees packets when they leave");
-        self.middlebox = Some(Box::new(Middlebox::new(spec, mtu_bytes, plan)));
-        self
+    /// The same over this wire, whose losses and delays draw from `rng`. A link with a middlebox
+    /// is not `steady`.
+    pub(crate) fn over(
+        wire: &WireSpec,
+        pipeline: Pipeline,
+        channel: AnyChannel,
+        rng: Rng,
+        steady: bool,
+    ) -> QueuedLink {
+        let (delay, overhead_bytes) = (wire.delay, wire.overhead_bytes);
+        let impairment = wire.impairment(rng);
+        let mut link =
+            QueuedLink::new(pipeline, channel, delay, overhead_bytes, impairment, steady);
+        if let Some(spec) = wire.middlebox.clone() {
+            assert!(!steady, "a middlebox sees packets when they leave");
+            let middlebox = Middlebox::new(spec, wire.mtu_bytes, AddressPlan::default());
+            link.middlebox = Some(Box::new(middlebox));
+        }
+        link
     }
 
     /// Do something, and count the marks that the port sets meanwhile as those of this link.

@@ -3,8 +3,8 @@
 use forebay_base::{LinkId, NodeId, Packet, PortId, Rate, Span, Time};
 use forebay_cc::{AnyFeedback, Init, Spec};
 use forebay_net::{
-    ChannelSpec, Deadline, Driver, Fabric, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind,
-    NodeSpec, QueueSpec, SchemeSpec, TransportSpec,
+    Deadline, Driver, Fabric, FlowSpec, ForwardingSpec, LinkSpec, NetSpec, NodeKind, NodeSpec,
+    TransportSpec,
 };
 use forebay_queue::Limit;
 use forebay_router::{Forwarding, NodeContext, PlainIp, Verdict};
@@ -58,20 +58,9 @@ impl Driver for Alarms {
 fn spec() -> NetSpec {
     let hold = ForwardingSpec::Custom("hold".into(), Arc::new(|_| Box::new(Hold::default())));
     let node = |name: &str, kind| NodeSpec { name: name.into(), kind };
-    let link = |from, to| LinkSpec {
-        from: NodeId(from),
-        to: NodeId(to),
-        channel: ChannelSpec::Constant(Rate::mbps(8)),
-        delay: Span::from_millis(1),
-        jitter: Span::ZERO,
-        reorder: false,
-        loss: 0.0,
-        loss_model: None,
-        middlebox: None,
-        mtu_bytes: 1500,
-        overhead_bytes: 0,
-        queue: QueueSpec::DropTail(Limit::Bytes(100_000)),
-        scheme: SchemeSpec::None,
+    let link = |from, to| {
+        let (rate, delay, limit) = (Rate::mbps(8), Span::from_millis(1), Limit::Bytes(100_000));
+        LinkSpec::new(NodeId(from), NodeId(to), rate, delay, limit)
     };
     let newreno = |init: Init| Spec::by_name("newreno").expect("in the table").build(init);
     NetSpec {

@@ -32,6 +32,9 @@ pub(crate) trait Section: Sized {
     fn take(fields: &mut Fields<'_>) -> Option<Self>;
     /// Write its keys.
     fn put(&self, table: &mut toml::Table);
+    /// What is given here, and the keys of `other` that are not.
+    #[must_use]
+    fn over(&self, other: &Self) -> Self;
     /// Its keys, in order of declaration.
     fn keys(out: &mut Vec<&'static str>);
     /// Former names of keys, which are still read, with the current names.
@@ -276,6 +279,14 @@ macro_rules! sections {
                 } )*
                 $( self.$fkey.put(table); )?
                 let _ = table;
+            }
+            fn over(&self, other: &Self) -> Self {
+                let _ = other;
+                $name {
+                    $( $rkey: self.$rkey.clone(), )*
+                    $( $okey: self.$okey.as_ref().or(other.$okey.as_ref()).cloned(), )*
+                    $( $fkey: self.$fkey.over(&other.$fkey), )?
+                }
             }
             fn keys(out: &mut Vec<&'static str>) {
                 out.extend_from_slice(&[$(stringify!($rkey),)* $(stringify!($okey),)*]);

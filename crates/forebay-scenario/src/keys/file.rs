@@ -8,18 +8,15 @@ use crate::format::fields::{
 };
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::set::Alone;
-use crate::format::units::{Bytes, GivenLimit, Probability, Seconds};
+use crate::format::units::{Bytes, Probability, Seconds};
 use crate::keys::attacks::AttackEntry;
-use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
 use crate::keys::expect::ExpectEntry;
 use crate::keys::inrpp::InrppTable;
-use crate::keys::kinds::{Disciplines, Routers, Schemes, Word};
+use crate::keys::kinds::{Routers, Schemes, Word};
 use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
-use crate::keys::losses::LossKey;
-use crate::keys::middleboxes::MiddleboxTable;
-use crate::keys::named::{Named, Param, forms, param, read_own, write_own};
+use crate::keys::links::LinkParams;
+use crate::keys::named::{Named, Param, param};
 use crate::keys::reassembly::ReassemblyTable;
-use crate::keys::schedules::ScheduleKey;
 use crate::keys::sizes::SizeOf;
 use crate::keys::tcp::{Tcp, TcpOf};
 use forebay_base::{IpVersion, Rate, Span};
@@ -122,65 +119,6 @@ sections! {
             csv: CsvFiles,
             /// Expectations of the results.
             expect: Vec<Spanned<ExpectEntry>>,
-        }
-    }
-    /// Parameters of one direction of a link.
-    pub struct LinkParams {
-        required {}
-        optional {
-            /// Transmission rate. Range: 1kbit/s to 400Gbit/s.
-            rate: Rate,
-            /// Replaces `rate`: a file of delivery opportunities in mahimahi's format, relative to
-            /// the scenario file, or a table with `file` and `offset`. Example: "lte.down".
-            trace: TraceKey,
-            /// Replaces `rate`: a model of a cellular channel by name, such as "city-driving", or a
-            /// table with `name`, `length`, `scale`, `seed` and `offset`.
-            generator: GeneratorKey,
-            /// A token bucket that fills at `rate`: bursts of at most `burst` leave at the rate
-            /// `peak`, all other packets at `rate`.
-            bucket: BucketTable,
-            /// Changes of rate, delay and loss over time: a list of steps `{ at, rate, delay, loss
-            /// }`, or a CSV file with the columns at_s, rate_bps, delay_ns and loss. Example: [{ at
-            /// = "10s", rate = "5Mbit/s" }].
-            schedule: ScheduleKey,
-            /// Propagation delay. Range: 0s to 1000s. Example: "10ms".
-            delay: Span,
-            /// Extra delay of each packet, drawn uniformly from 0 to this; it reorders packets.
-            /// Range: 0s to 1000s. Default: "0s". Example: "2ms".
-            jitter: Span,
-            /// If true, packets may overtake others when an event lowers the delay. Default: false.
-            reorder: bool,
-            /// Probability that a packet is lost on the wire. Or a table: bursts of losses with
-            /// `enter` and `leave`, or the numbers of the `packets` that are lost. Default: 0.
-            /// Example: 0.001.
-            loss: LossKey,
-            /// A middlebox between transmitter and wire: which TCP options it strips, whether it
-            /// sets DF, and what it does with fragments. An empty table is no middlebox.
-            middlebox: MiddleboxTable,
-            /// Longest IP packet that the link carries. Default: 1500. Example: 9000.
-            mtu_bytes: u16,
-            /// Bytes that each packet costs on the wire besides its own (PPP 2, Ethernet 38).
-            /// Default: 0; 4 on a link that follows a trace, as in mahimahi. Example: 38.
-            overhead_bytes: u16,
-            /// The queue in front of the link: a table, or only its limit.
-            queue: Queue,
-            /// Port scheme: how the port computes and signals a rate, where a router feeds it. A
-            /// name, or a table with `scheme` and its parameters. Default: what the protocols of
-            /// the run need.
-            port: Named<Schemes>,
-        }
-    }
-    /// A queue.
-    pub struct QueueTable {
-        required {}
-        optional {
-            /// Queue discipline; its parameters stand in the same table. Default: "droptail".
-            discipline: String,
-            /// Queue limit, without the packet in service: bytes ("64kB"), packets ("100packets"),
-            /// time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
-            limit: GivenLimit,
-            /// Round-trip time of a limit that is given in BDP.
-            rtt: Span,
         }
     }
     /// A router with a kind of its own.
@@ -370,35 +308,6 @@ sections! {
     }
 }
 
-/// A queue: its table with the parameters of its discipline. The limit may stand alone.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Queue {
-    pub table: QueueTable,
-    pub params: Vec<Param>,
-}
-
-impl Field for Queue {
-    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-        let Value::Table(_) = &item.value else {
-            let limit = Some(Spanned::<GivenLimit>::read(item, key)?);
-            let table = QueueTable { limit, ..QueueTable::default() };
-            return Ok(Queue { table, params: Vec::new() });
-        };
-        let (table, params) = read_own(item, key)?;
-        Ok(Queue { table, params })
-    }
-    fn write(&self) -> toml::Value {
-        write_own(&self.table, &self.params)
-    }
-    fn schema() -> Json {
-        json!({ "anyOf": [forms::<Disciplines>(&QueueTable::schema()), GivenLimit::schema()] })
-    }
-    fn stand_in() -> Option<Self> {
-        let limit = GivenLimit::stand_in().map(Spanned::new);
-        Some(Queue { table: QueueTable { limit, ..QueueTable::default() }, params: Vec::new() })
-    }
-}
-
 /// A router: its name, or a table.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RouterEntry(pub RouterTable);
@@ -509,63 +418,6 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
     let params = params.collect();
     let name = Spanned { value: entry.key.clone(), loc: entry.key_loc, key };
     Ok(ProtocolTable { name, of, title, params })
-}
-
-impl Queue {
-    /// What is said here, and what `other` says in addition; its parameters only if the discipline
-    /// is the same.
-    fn or(&self, other: &Queue) -> Queue {
-        let (mine, others) = (&self.table, &other.table);
-        let name = |table: &QueueTable| table.discipline.as_ref().map(|at| at.value.clone());
-        let mut params = self.params.clone();
-        if mine.discipline.is_none() || name(mine) == name(others) {
-            let missing = |param: &&Param| self.params.iter().all(|p| p.key != param.key);
-            params.extend(other.params.iter().filter(missing).cloned());
-        }
-        let table = QueueTable {
-            discipline: mine.discipline.clone().or_else(|| others.discipline.clone()),
-            limit: mine.limit.clone().or_else(|| others.limit.clone()),
-            rtt: mine.rtt.clone().or_else(|| others.rtt.clone()),
-        };
-        Queue { table, params }
-    }
-}
-
-impl LinkParams {
-    /// What is said here, and what `other` says in addition.
-    pub fn or(&self, other: &LinkParams) -> LinkParams {
-        let queue = match (&self.queue, &other.queue) {
-            (Some(mine), Some(other)) => {
-                let merged = mine.value.or(&other.value);
-                Some(Spanned { value: merged, loc: mine.loc, key: mine.key.clone() })
-            }
-            (mine, other) => mine.clone().or_else(|| other.clone()),
-        };
-        // A rate or a trace of its own stands for all of the other.
-        let paced = self.rate.is_some() || self.trace.is_some() || self.generator.is_some();
-        let pace = if paced { self } else { other };
-        LinkParams {
-            rate: pace.rate.clone(),
-            trace: pace.trace.clone(),
-            generator: pace.generator.clone(),
-            // The bucket of another goes with a rate, not with a trace.
-            bucket: if self.trace.is_some() || self.generator.is_some() {
-                self.bucket.clone()
-            } else {
-                self.bucket.clone().or_else(|| other.bucket.clone())
-            },
-            schedule: self.schedule.clone().or_else(|| other.schedule.clone()),
-            delay: self.delay.clone().or_else(|| other.delay.clone()),
-            jitter: self.jitter.clone().or_else(|| other.jitter.clone()),
-            reorder: self.reorder.clone().or_else(|| other.reorder.clone()),
-            loss: self.loss.clone().or_else(|| other.loss.clone()),
-            middlebox: self.middlebox.clone().or_else(|| other.middlebox.clone()),
-            mtu_bytes: self.mtu_bytes.clone().or_else(|| other.mtu_bytes.clone()),
-            overhead_bytes: self.overhead_bytes.clone().or_else(|| other.overhead_bytes.clone()),
-            queue,
-            port: self.port.clone().or_else(|| other.port.clone()),
-        }
-    }
 }
 
 /// Expand "{}" in a name of a group.

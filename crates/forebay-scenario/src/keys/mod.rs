@@ -5,6 +5,7 @@ pub(crate) mod file;
 pub(crate) mod inrpp;
 pub(crate) mod kinds;
 pub(crate) mod life;
+pub(crate) mod links;
 pub(crate) mod losses;
 pub(crate) mod middleboxes;
 pub(crate) mod named;

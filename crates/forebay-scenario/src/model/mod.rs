@@ -16,9 +16,7 @@ use attacks::Attack;
 use channels::{Channel, TraceFile};
 use expectation::Expectation;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_net::{
-    AppSchedule, EventSpec, LossModel, MiddleboxSpec, NetEvent, ReassemblyLimits, TimeDistribution,
-};
+use forebay_net::{AppSchedule, EventSpec, NetEvent, ReassemblyLimits, TimeDistribution, WireSpec};
 use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
 use inrpp::InrppNetwork;
@@ -116,22 +114,8 @@ pub struct LinkDirection {
     pub rate: Rate,
     /// How it transmits.
     pub channel: Channel,
-    /// Propagation delay.
-    pub delay: Span,
-    /// Extra delay of each packet, uniform from 0 to this.
-    pub jitter: Span,
-    /// Packets overtake others where an event lowers the delay.
-    pub reorder: bool,
-    /// Probability that a packet is lost, 0.0 to 1.0.
-    pub loss: f64,
-    /// Losses that are not independent, in place of that probability.
-    pub loss_model: Option<LossModel>,
-    /// What stands on the link and changes packets.
-    pub middlebox: Option<MiddleboxSpec>,
-    /// Longest IP packet, in bytes.
-    pub mtu_bytes: u16,
-    /// Bytes that each packet costs in addition to its own.
-    pub overhead_bytes: u16,
+    /// What happens to packets on it.
+    pub wire: WireSpec,
     /// Limit of the queue in front of it.
     pub queue: Limit,
     /// The discipline of that queue.
@@ -148,7 +132,7 @@ impl LinkDirection {
 
     /// True if events and schedules may set its probability of loss: a table of losses has none.
     pub(crate) fn takes_loss(&self) -> bool {
-        self.loss_model.is_none()
+        self.wire.loss_model.is_none()
     }
 }
 
@@ -266,10 +250,8 @@ impl Scenario {
         let lossy = |e: &EventSpec| matches!(e.event, NetEvent::Loss(_, p) if p > 0.0);
         !self.start_jitter.is_zero()
             || directions.into_iter().any(|direction| {
-                direction.loss > 0.0
+                direction.wire.is_random()
                     || direction.channel.is_random()
-                    || matches!(direction.loss_model, Some(LossModel::GilbertElliott { .. }))
-                    || !direction.jitter.is_zero()
                     || !direction.discipline.is_default()
                     || direction.port.is_some()
             })

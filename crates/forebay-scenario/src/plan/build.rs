@@ -6,7 +6,9 @@ use crate::format::source::Sources;
 use crate::plan::network::Network;
 use crate::{Flow, Link, LinkDirection, Node, Scenario};
 use forebay_base::{NodeId, Rng, Span, Stream};
-use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec};
+use forebay_net::{
+    FlowSpec, LinkSpec, NetSpec, NodeKind, NodeSpec, QueueSpec, TransportSpec, WireSpec,
+};
 use std::sync::Arc;
 
 impl Scenario {
@@ -81,20 +83,19 @@ impl Scenario {
     /// of the first.
     fn directions(&self, link: &Link, id: u64, seed: u64, network: &Network) -> [LinkSpec; 2] {
         let room_bytes = network.mtu_room_bytes(link);
-        let one = |id: u64, from: NodeId, to: NodeId, wire: &LinkDirection| LinkSpec {
+        let one = |id: u64, from: NodeId, to: NodeId, direction: &LinkDirection| LinkSpec {
             from,
             to,
-            channel: wire.channel.build(wire.rate, seed, id),
-            delay: wire.delay,
-            jitter: wire.jitter,
-            reorder: wire.reorder,
-            loss: wire.loss,
-            loss_model: wire.loss_model.clone(),
-            middlebox: wire.middlebox.clone(),
-            mtu_bytes: wire.mtu_bytes.saturating_add(room_bytes),
-            overhead_bytes: wire.overhead_bytes,
-            queue: QueueSpec::Custom(wire.queue, Arc::clone(wire.discipline.own_machine())),
-            scheme: network.scheme(from, wire),
+            channel: direction.channel.build(direction.rate, seed, id),
+            wire: WireSpec {
+                mtu_bytes: direction.wire.mtu_bytes.saturating_add(room_bytes),
+                ..direction.wire.clone()
+            },
+            queue: QueueSpec::Custom(
+                direction.queue,
+                Arc::clone(direction.discipline.own_machine()),
+            ),
+            scheme: network.scheme(from, direction),
         };
         [one(id, link.a, link.b, &link.forward), one(id + 1, link.b, link.a, &link.reverse)]
     }

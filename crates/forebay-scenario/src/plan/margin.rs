@@ -122,10 +122,10 @@ fn wires(scenario: &Scenario) -> Vec<Wire> {
     let wire = |one: &crate::LinkDirection| Wire {
         most_bps: one.rate.bps(),
         least_bps: one.rate.bps(),
-        delay: one.delay + one.jitter,
+        delay: one.wire.delay + one.wire.jitter,
         queue_bytes: match one.queue {
             Limit::Bytes(bytes) => bytes,
-            Limit::Packets(packets) => packets.saturating_mul(u64::from(one.mtu_bytes)),
+            Limit::Packets(packets) => packets.saturating_mul(u64::from(one.wire.mtu_bytes)),
         },
     };
     let mut wires: Vec<Wire> = sides.map(wire).collect();

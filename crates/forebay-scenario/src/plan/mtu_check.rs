@@ -76,7 +76,7 @@ fn passes(
     let fragments = scenario.ip_version == IpVersion::V4 && !packet.dont_fragment;
     for (link, origins) in scenario.links.iter().zip(&topology.origins) {
         for (direction, origin) in [&link.forward, &link.reverse].into_iter().zip(origins) {
-            let mtu = direction.mtu_bytes;
+            let mtu = direction.wire.mtu_bytes;
             let place = || {
                 let ip = file.ip_version.as_ref().map(Spanned::place);
                 origin.mtu.clone().or(at_mss.clone()).or(ip).unwrap_or_default()

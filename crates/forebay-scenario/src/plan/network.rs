@@ -288,8 +288,8 @@ impl Scenario {
         let now = ports().find_map(|(place, wire, by)| {
             let what = if !fits(&by.carries, wire.rate) {
                 Misfit::Rate(wire.rate)
-            } else if wire.mtu_bytes < by.carries.packet_bytes {
-                Misfit::Mtu(wire.mtu_bytes)
+            } else if wire.wire.mtu_bytes < by.carries.packet_bytes {
+                Misfit::Mtu(wire.wire.mtu_bytes)
             } else {
                 return None;
             };

@@ -70,12 +70,12 @@ fn unreached_threshold(wire: &LinkDirection, least: Option<Rate>) -> Option<Prob
 /// How long a packet waits at most behind a full queue and the packet in transmission, in ms. The
 /// shortest packets cost most per byte.
 fn longest_wait_ms(wire: &LinkDirection, rate: Rate) -> f64 {
-    let overhead = u64::from(wire.overhead_bytes);
+    let overhead = u64::from(wire.wire.overhead_bytes);
     let (packets, bytes) = match wire.queue {
-        Limit::Packets(packets) => (packets, packets.saturating_mul(wire.mtu_bytes.into())),
+        Limit::Packets(packets) => (packets, packets.saturating_mul(wire.wire.mtu_bytes.into())),
         Limit::Bytes(bytes) => (bytes / MIN_PACKET_BYTES, bytes),
     };
-    let bytes = bytes.saturating_add(wire.mtu_bytes.into());
+    let bytes = bytes.saturating_add(wire.wire.mtu_bytes.into());
     let bytes = bytes.saturating_add((packets + 1).saturating_mul(overhead));
     (bytes as f64 * 8e3 / rate.bps() as f64 * 1e3).ceil() / 1e3
 }
@@ -113,5 +113,5 @@ pub(crate) fn notes(scenario: &Scenario) -> Vec<String> {
 /// The quantum and the MTU of a direction whose queue has turns shorter than a packet.
 fn short_quantum(wire: &LinkDirection) -> Option<(i64, u16)> {
     let quantum = wire.discipline.params.get("quantum_bytes")?.as_integer()?;
-    (quantum > 0 && quantum < wire.mtu_bytes.into()).then_some((quantum, wire.mtu_bytes))
+    (quantum > 0 && quantum < wire.wire.mtu_bytes.into()).then_some((quantum, wire.wire.mtu_bytes))
 }

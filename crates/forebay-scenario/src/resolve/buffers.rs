@@ -82,12 +82,12 @@ fn directions(links: &[Link], events: &[EventSpec]) -> Vec<LinkBounds> {
     let sides = links.iter().flat_map(|link| [&link.forward, &link.reverse]);
     let mut directions: Vec<LinkBounds> = sides
         .map(|link| {
-            let packet_bytes = u64::from(link.mtu_bytes) + u64::from(link.overhead_bytes);
+            let packet_bytes = u64::from(link.wire.mtu_bytes) + u64::from(link.wire.overhead_bytes);
             let queue_bytes = match link.queue {
                 Limit::Bytes(bytes) => bytes,
                 Limit::Packets(packets) => packets.saturating_mul(packet_bytes),
             };
-            LinkBounds { rate: link.rate, delay: link.delay, queue_bytes }
+            LinkBounds { rate: link.rate, delay: link.wire.delay, queue_bytes }
         })
         .collect();
     for event in events {

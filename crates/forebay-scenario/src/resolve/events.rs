@@ -5,7 +5,8 @@ use crate::format::faults::{Faults, both};
 use crate::format::fields::Spanned;
 use crate::format::units::Probability;
 use crate::keys::file::{Direction, EventEntry, File, LinkState, RouteEntry};
-use crate::resolve::topology::{self, Topology};
+use crate::keys::links::check_delay;
+use crate::resolve::topology::Topology;
 use crate::{Link, Node};
 use forebay_base::{LinkId, NodeId, Time};
 use forebay_net::{EventSpec, NetEvent};
@@ -31,7 +32,7 @@ fn expand_one(entry: &Spanned<EventEntry>, topology: &Topology) -> Result<Vec<Ne
         || event.state.is_some();
     match (&event.link, &event.restart, &event.route) {
         (Some(link), None, None) if changes => {
-            let delay = event.delay.iter().try_for_each(topology::check_delay);
+            let delay = event.delay.iter().try_for_each(check_delay);
             let (link, ()) = both(topology.link(link), delay)?;
             check_rate(event, &topology.links[link])?;
             check_loss(event, &topology.links[link])?;

@@ -3,8 +3,7 @@
 use crate::Channel;
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::Spanned;
-use crate::format::traces::OPPORTUNITY_OVERHEAD_BYTES;
-use crate::keys::file::LinkParams;
+use crate::keys::links::LinkParams;
 use crate::resolve::channels::{TraceFiles, bucket_of};
 use forebay_base::Rate;
 
@@ -50,15 +49,5 @@ pub(crate) fn pace_of(
             Ok((rate.value, channel.unwrap_or(Channel::Constant)))
         }
         (None, None) => Err(missing("rate", "rate of the link")),
-    }
-}
-
-/// Bytes that each packet costs in addition to its own; where nothing is said, those of mahimahi on
-/// a delivery trace.
-pub(crate) fn overhead_bytes(params: &LinkParams, channel: &Channel) -> u16 {
-    match (&params.overhead_bytes, channel.is_trace()) {
-        (Some(at), _) => at.value,
-        (None, true) => OPPORTUNITY_OVERHEAD_BYTES,
-        (None, false) => 0,
     }
 }

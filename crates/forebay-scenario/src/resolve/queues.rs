@@ -4,7 +4,7 @@ use crate::format::fault::{Fault, Problem};
 use crate::format::faults::both;
 use crate::format::fields::{Spanned, shown};
 use crate::format::units::GivenLimit;
-use crate::keys::file::Queue;
+use crate::keys::links::Queue;
 use crate::registry::named;
 use crate::registry::{Chosen, Disciplines, Registry};
 use forebay_base::{Rate, Span};

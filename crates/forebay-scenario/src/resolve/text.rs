@@ -4,12 +4,11 @@ use crate::format::fields::{Section, Spanned};
 use crate::format::units::{Bytes, GivenLimit, Seconds};
 use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
 use crate::keys::file::{
-    File, FlowGroup, HostEntry, HostGroup, LinkEntry, LinkParams, ProtocolTable, Protocols, Queue,
-    QueueTable, RouterEntry, RouterTable,
+    File, FlowGroup, HostEntry, HostGroup, LinkEntry, ProtocolTable, Protocols, RouterEntry,
+    RouterTable,
 };
 use crate::keys::life::LawOf;
-use crate::keys::losses::LossKey;
-use crate::keys::middleboxes::MiddleboxTable;
+use crate::keys::links::{LinkParams, Queue, QueueTable};
 use crate::keys::named::Named;
 use crate::keys::reassembly;
 use crate::keys::tcp::Tcp;
@@ -164,7 +163,7 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     let symmetric = link.forward == link.reverse;
     // What one direction says the other takes over, unless it says something else.
     let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
-    let boxed = link.forward.middlebox.is_some() || link.reverse.middlebox.is_some();
+    let boxed = link.forward.wire.middlebox.is_some() || link.reverse.wire.middlebox.is_some();
     let params = |wire| params(wire, (named, boxed));
     LinkEntry {
         a: Spanned::new(a),
@@ -177,37 +176,31 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
 
 /// The keys of one direction. `named`, `boxed`: one of the two has a discipline of its own, a
 /// middlebox.
-fn params(wire: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
-    let limit = match wire.queue {
+fn params(direction: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
+    let limit = match direction.queue {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
     };
-    let discipline = named.then(|| Spanned::new(wire.discipline.name().to_string()));
+    let discipline = named.then(|| Spanned::new(direction.discipline.name().to_string()));
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };
-    let queue = Queue { table, params: given(&wire.discipline.params) };
+    let queue = Queue { table, params: given(&direction.discipline.params) };
     LinkParams {
-        rate: (!wire.channel.is_trace()).then(|| Spanned::new(wire.rate)),
-        trace: wire.channel.file().map(|file| Spanned::new(TraceKey::describe(file))),
-        generator: match &wire.channel {
+        rate: (!direction.channel.is_trace()).then(|| Spanned::new(direction.rate)),
+        trace: direction.channel.file().map(|file| Spanned::new(TraceKey::describe(file))),
+        generator: match &direction.channel {
             Channel::Generated(generated) => some(GeneratorKey::describe(generated)),
             _ => None,
         },
-        bucket: match wire.channel {
+        bucket: match direction.channel {
             Channel::Bucket { burst_bytes, peak } => {
                 some(BucketTable { burst: Spanned::new(Bytes(burst_bytes)), peak: some(peak) })
             }
             _ => None,
         },
         schedule: None, // its steps are events
-        delay: some(wire.delay),
-        jitter: some(wire.jitter),
-        reorder: some(wire.reorder),
-        loss: some(LossKey::of(wire.loss, wire.loss_model.as_ref())),
-        middlebox: boxed.then(|| Spanned::new(MiddleboxTable::describe(wire.middlebox.as_ref()))),
-        mtu_bytes: some(wire.mtu_bytes),
-        overhead_bytes: some(wire.overhead_bytes),
         queue: some(queue),
-        port: wire.port.as_ref().map(|port| Spanned::new(of_registry(port))),
+        port: direction.port.as_ref().map(|port| Spanned::new(of_registry(port))),
+        ..LinkParams::of_wire(&direction.wire, boxed)
     }
 }
 

@@ -5,16 +5,17 @@ mod csv_plan;
 use self::csv_plan::CsvPlan;
 use crate::format::csv;
 use crate::format::fault::{Fault, Problem};
-use crate::format::faults::{Faults, Unresolved, all, both};
+use crate::format::faults::{Faults, Unresolved, both};
 use crate::format::fields::{Spanned, shown};
 use crate::format::source::{Sources, is_unseen};
 use crate::format::units::MAX_DELAY;
-use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, LinkParams, RouterTable, numbered};
+use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, RouterTable, numbered};
+use crate::keys::links::LinkParams;
 use crate::keys::reassembly;
 use crate::keys::schedules::ScheduleKey;
 use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
-use crate::resolve::link_rate::{overhead_bytes, pace_of};
+use crate::resolve::link_rate::pace_of;
 use crate::resolve::queues::{queue_of, threshold_of};
 use crate::{Link, LinkDirection, Node};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
@@ -27,8 +28,6 @@ use std::sync::Arc;
 pub(crate) const MAX_ENTITIES: usize = 1 << 24;
 /// Most ports of a node: the last number stands for "no port" in tables of routes.
 const MAX_PORTS: u16 = u16::MAX;
-/// IP packets of this length must pass every link (RFC 791), in bytes.
-const MIN_MTU_BYTES: u16 = 68;
 /// Names that are looked through for a suggestion.
 const SUGGESTIONS: usize = 100_000;
 
@@ -414,7 +413,7 @@ impl Topology {
         self.ports[a.index()].push(LinkId(2 * index as u32));
         self.ports[b.index()].push(LinkId(2 * index as u32 + 1));
         self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
-        let [forward, reverse] = [wires[0].wire.clone(), wires[1].wire.clone()];
+        let [forward, reverse] = [wires[0].direction.clone(), wires[1].direction.clone()];
         self.links.push(Link { name, a, b, forward, reverse });
         Ok(())
     }
@@ -477,20 +476,20 @@ pub(crate) struct Origin {
 
 /// One direction, and where its values stand. A group shares one.
 struct Placed {
-    wire: LinkDirection,
+    direction: LinkDirection,
     origin: Rc<Origin>,
 }
 
 /// More delay in both directions of the access link of host number `i` of a group.
 fn step_delay(wires: &mut [Placed; 2], step: &Spanned<Span>, i: u64) -> Result<(), Fault> {
     for placed in wires {
-        let delay = placed.wire.delay + step.value;
+        let delay = placed.direction.wire.delay + step.value;
         if delay > MAX_DELAY {
             let found = format!("delay of host {i}: {}", shown(&delay));
             let expected = "at most 1000s on a link".to_string();
             return Err(step.fault(Problem::OutOfRange { found, expected }));
         }
-        placed.wire.delay = delay;
+        placed.direction.wire.delay = delay;
     }
     Ok(())
 }
@@ -521,52 +520,19 @@ fn wire<T>(
         owner.fault(problem).hint("give it here or under [link_defaults]")
     };
     let pace = pace_of(params, traces, &missing);
-    let delay = params.delay.as_ref().ok_or_else(|| missing("delay", "propagation delay"));
-    let delays = [params.delay.as_ref(), params.jitter.as_ref()].into_iter().flatten();
-    let delays = all(delays.map(check_delay));
+    let wire = params.wire(&missing);
     // The limit is checked at any rate; without one there is no link.
     let bps = pace.as_ref().map_or(Rate::mbps(1000), |(rate, _)| *rate);
     let queue = params.queue.as_ref().ok_or_else(|| missing("queue", "limit of its queue"));
     let queue = queue.and_then(|queue| queue_of(registry, queue, bps, &missing));
-    let mtu = params.mtu_bytes.as_ref();
     let port = params.port.as_ref().map(|at| at.value.resolve(registry)).transpose();
-    let (((rate, channel), (delay, _)), ((queue, ()), port)) =
-        both(both(pace, both(delay, delays)), both(both(queue, check_mtu(mtu)), port))?;
+    let (((rate, channel), wire), (queue, port)) = both(both(pace, wire), both(queue, port))?;
     let (limit, queue, discipline) = queue;
     let threshold = params.queue.as_ref().and_then(|queue| threshold_of(&queue.value));
-    let (loss, loss_model) = params.loss.as_ref().map_or((0.0, None), |at| at.value.resolve());
-    let wire = LinkDirection {
-        rate,
-        delay: delay.value,
-        jitter: params.jitter.as_ref().map_or(Span::ZERO, |at| at.value),
-        reorder: params.reorder.as_ref().is_some_and(|at| at.value),
-        loss,
-        loss_model,
-        middlebox: params.middlebox.as_ref().and_then(|at| at.value.resolve()),
-        mtu_bytes: mtu.map_or(1500, |at| at.value),
-        overhead_bytes: overhead_bytes(params, &channel),
-        channel,
-        queue,
-        discipline,
-        port,
-    };
-    let (rate, mtu) = (params.rate.as_ref().map(Spanned::place), mtu.map(Spanned::place));
+    let direction = LinkDirection { rate, channel, wire, queue, discipline, port };
+    let (rate, mtu) =
+        (params.rate.as_ref().map(Spanned::place), params.mtu_bytes.as_ref().map(Spanned::place));
     let (port_at, schedule) = (params.port.as_ref().map(Spanned::place), params.schedule.clone());
     let origin = Rc::new(Origin { rate, limit, threshold, mtu, port: port_at, schedule });
-    Ok(Placed { wire, origin })
-}
-
-fn check_mtu(mtu: Option<&Spanned<u16>>) -> Result<(), Fault> {
-    let Some(mtu) = mtu.filter(|mtu| mtu.value < MIN_MTU_BYTES) else { return Ok(()) };
-    let expected = format!("{MIN_MTU_BYTES} to 65535 bytes (RFC 791)");
-    Err(mtu.fault(Problem::OutOfRange { found: mtu.value.to_string(), expected }))
-}
-
-/// A delay that a link can have.
-pub(crate) fn check_delay(delay: &Spanned<Span>) -> Result<(), Fault> {
-    if delay.value <= MAX_DELAY {
-        return Ok(());
-    }
-    let (found, expected) = (shown(&delay.value), "at most 1000s on a link".to_string());
-    Err(delay.fault(Problem::OutOfRange { found, expected }))
+    Ok(Placed { direction, origin })
 }

@@ -40,7 +40,7 @@ fn a_link_follows_a_file_both_ways() {
     let link = &scenario.links[0];
     assert_eq!(link.forward, link.reverse);
     // 4 x 1504 bytes in 20 ms.
-    assert_eq!((link.forward.rate.bps(), link.forward.overhead_bytes), (2_406_400, 4));
+    assert_eq!((link.forward.rate.bps(), link.forward.wire.overhead_bytes), (2_406_400, 4));
     assert_eq!(link.forward.queue, Limit::Bytes(15_040), "50 ms at the mean rate");
     assert_eq!(
         (trace_of(&scenario, 1, 0), trace_of(&scenario, 1, 1)),
@@ -58,7 +58,7 @@ fn each_direction_has_a_rate_or_a_trace_of_its_own() {
     let scenario = load(&desk, &[]).expect("loads");
     let link = &scenario.links[0];
     assert_eq!((&link.reverse.channel, link.reverse.rate.bps()), (&Channel::Constant, 1_000_000));
-    assert_eq!(link.reverse.overhead_bytes, 0);
+    assert_eq!(link.reverse.wire.overhead_bytes, 0);
     assert_eq!(parse(&scenario.to_toml()), scenario);
     // A trace stands in place of the rate that others give.
     let up = "rate = \"9Mbit/s\"\nreverse = { trace = { file = \"x.trace\", offset = \"7ms\" } }";
@@ -187,11 +187,14 @@ fn buckets_and_losses_are_read_and_written() {
     let bucket = Channel::Bucket { burst_bytes: 30_000, peak: Rate::mbps(1000) };
     assert_eq!((&link.forward.channel, &link.reverse.channel), (&bucket, &bucket));
     let model = LossModel::GilbertElliott { enter: 0.01, leave: 0.25, good: 0.0, bad: 1.0 };
-    assert_eq!((&link.forward.loss_model, &link.reverse.loss_model), (&None, &Some(model)));
+    assert_eq!(
+        (&link.forward.wire.loss_model, &link.reverse.wire.loss_model),
+        (&None, &Some(model))
+    );
     assert_eq!(parse(&scenario.to_toml()), scenario);
     let set = ["events=[]", "links.0.reverse.loss={ packets = [1, 4] }"];
     let scenario = load(&desk, &set).expect("loads");
-    assert_eq!(scenario.links[0].reverse.loss_model, Some(LossModel::List([1, 4].into())));
+    assert_eq!(scenario.links[0].reverse.wire.loss_model, Some(LossModel::List([1, 4].into())));
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
@@ -288,7 +291,7 @@ fn a_generator_gives_each_seed_and_direction_a_trace() {
     let scenario = load(&desk, &["events=[]", "start_jitter=0s"]).expect("loads");
     let link = &scenario.links[0].forward;
     // 15 Mbit/s of 1500 bytes, halved, in opportunities of 1504.
-    assert_eq!((link.rate.bps(), link.overhead_bytes), (7_520_000, 4));
+    assert_eq!((link.rate.bps(), link.wire.overhead_bytes), (7_520_000, 4));
     assert!(scenario.is_random());
     let count = |seed, link| trace_of(&scenario, seed, link).expect("a trace").0;
     assert_eq!(count(1, 0), count(1, 0));

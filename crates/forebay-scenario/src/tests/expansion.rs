@@ -4,7 +4,7 @@
 use super::*;
 use forebay_base::{LinkId, PortId};
 use forebay_cc::{AckPolicy, LossPolicy};
-use forebay_net::NodeKind;
+use forebay_net::{NodeKind, WireSpec};
 use forebay_transport::Pacing;
 
 fn link<'a>(scenario: &'a Scenario, name: &str) -> &'a Link {
@@ -32,9 +32,13 @@ fn s1_is_what_the_bench_defines() {
         let link = link(&s1, name);
         for wire in [&link.forward, &link.reverse] {
             assert_eq!(wire.rate, Rate::mbps(mbps), "{name}");
-            assert_eq!(wire.delay, Span::from_millis(5), "{name}");
+            assert_eq!(wire.wire.delay, Span::from_millis(5), "{name}");
             assert_eq!(wire.queue, Limit::Bytes(bytes), "{name}");
-            assert_eq!((wire.loss, wire.mtu_bytes, wire.overhead_bytes), (0.0, 1500, 0), "{name}");
+            assert_eq!(
+                (wire.wire.loss, wire.wire.mtu_bytes, wire.wire.overhead_bytes),
+                (0.0, 1500, 0),
+                "{name}"
+            );
         }
     }
     for (i, flow) in s1.flows.iter().enumerate() {
@@ -64,17 +68,15 @@ fn s2_is_what_the_bench_defines() {
     let s2 = builtin("s2");
     assert_eq!((s2.nodes.len(), s2.links.len(), s2.flows.len()), (202, 201, 100));
     let middle = link(&s2, "left-right");
-    assert_eq!(middle.forward.delay, Span::from_millis(8));
+    assert_eq!(middle.forward.wire.delay, Span::from_millis(8));
     for link in &s2.links {
-        assert_eq!(
-            link.forward,
-            LinkDirection { delay: link.forward.delay, ..middle.forward.clone() }
-        );
+        let wire = WireSpec { delay: link.forward.wire.delay, ..middle.forward.wire.clone() };
+        assert_eq!(link.forward, LinkDirection { wire, ..middle.forward.clone() });
         assert_eq!(link.forward, link.reverse);
         assert_eq!(link.forward.rate, Rate::mbps(1000));
         assert_eq!(link.forward.queue, Limit::Bytes(2_500_000));
     }
-    assert_eq!(link(&s2, "s99-left").forward.delay, Span::from_millis(1));
+    assert_eq!(link(&s2, "s99-left").forward.wire.delay, Span::from_millis(1));
     for (i, flow) in s2.flows.iter().enumerate() {
         assert_eq!((flow.start, flow.bytes), (Time::from_millis(i as u64), None));
         assert_eq!(name(&s2, flow.src), format!("s{i}"));
@@ -160,10 +162,11 @@ fn a_link_reorders_where_it_is_told_to() {
     let reorders = |set: &[&str]| {
         let scenario = parse_with(SMALL, set).expect("parses");
         let again = Scenario::parse(&scenario.to_toml(), "x", &LoadOptions::default());
-        let wires = |s: &Scenario| [s.links[0].forward.reorder, s.links[0].reverse.reorder];
+        let wires =
+            |s: &Scenario| [s.links[0].forward.wire.reorder, s.links[0].reverse.wire.reorder];
         assert_eq!(wires(&scenario), wires(&again.expect("its own text")));
         let built = scenario.build("cubic", 1).expect("builds").links;
-        assert_eq!(wires(&scenario), [built[0].reorder, built[1].reorder]);
+        assert_eq!(wires(&scenario), [built[0].wire.reorder, built[1].wire.reorder]);
         wires(&scenario)
     };
     assert_eq!(reorders(&[]), [false, false]);
@@ -186,7 +189,7 @@ fn reverse_directions_override_field_by_field() {
     // 10 Mbit/s x 12 ms / 8 = 15 000 bytes, x 1.5; 2 Mbit/s x 12 ms / 8 = 3 000 bytes, x 0.5.
     assert_eq!(link.forward.queue, Limit::Bytes(22_500));
     assert_eq!(link.reverse.queue, Limit::Bytes(1_500));
-    assert_eq!((link.reverse.rate, link.reverse.delay), (Rate::mbps(2), Span::from_millis(5)));
+    assert_eq!((link.reverse.rate, link.reverse.wire.delay), (Rate::mbps(2), Span::from_millis(5)));
 }
 
 #[test]
@@ -208,7 +211,7 @@ fn set_changes_what_it_names() {
     let middle = link(&scenario, "left-right");
     assert_eq!(middle.forward.rate, Rate::mbps(20));
     assert_eq!(middle.forward.queue, Limit::Bytes(125_000), "50 ms of the new rate");
-    assert_eq!(link(&scenario, "d-right").forward.delay, Span::from_millis(7));
+    assert_eq!(link(&scenario, "d-right").forward.wire.delay, Span::from_millis(7));
     assert_eq!(scenario.flows[0].bytes, Some(3_000));
     assert_eq!(scenario.tcp.loss_policy, LossPolicy::PerPacketTimer { num: 3, den: 1 });
     let windowed = Pacing::Windowed { slow_start_percent: 200, avoidance_percent: 120 };

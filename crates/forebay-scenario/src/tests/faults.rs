@@ -28,11 +28,11 @@ fn middleboxes_are_read_and_written() {
     };
     let back =
         MiddleboxSpec { strip: StripOptions::Unknown, set_df: true, fragments: Fragments::Pass };
-    assert_eq!(link.forward.middlebox.as_ref(), Some(&there));
-    assert_eq!(link.reverse.middlebox.as_ref(), Some(&back));
+    assert_eq!(link.forward.wire.middlebox.as_ref(), Some(&there));
+    assert_eq!(link.reverse.wire.middlebox.as_ref(), Some(&back));
     let spec = scenario.build("cubic", 1).expect("builds");
-    assert_eq!(spec.links[0].middlebox, Some(there));
-    assert_eq!(spec.links[2].middlebox, None);
+    assert_eq!(spec.links[0].wire.middlebox, Some(there));
+    assert_eq!(spec.links[2].wire.middlebox, None);
     assert!(scenario.to_toml().contains("\"reassemble\""));
     assert_eq!(parse(&scenario.to_toml()), scenario);
     for [former, name] in [["whole", "reassemble"], ["pieces", "virtual-reassembly"]] {
@@ -44,7 +44,7 @@ fn middleboxes_are_read_and_written() {
         let keys = format!("middlebox = {{ fragments = \"drop\" }}{reverse}");
         let scenario = parse(&small(&keys, ""));
         let link = &scenario.links[0];
-        assert_eq!(link.forward.middlebox == link.reverse.middlebox, same);
+        assert_eq!(link.forward.wire.middlebox == link.reverse.wire.middlebox, same);
         assert_eq!(parse(&scenario.to_toml()), scenario);
     }
 }

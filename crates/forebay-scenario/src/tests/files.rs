@@ -50,7 +50,7 @@ fn csv_files_beside_the_scenario() {
     assert_eq!(links, ["0-1", "1-2", "h0-0", "h1-2"]);
     assert_eq!(scenario.links[0].forward.queue, Limit::Bytes(625_000));
     assert_eq!(scenario.links[3].forward.queue, Limit::Bytes(6_250_000));
-    assert_eq!(scenario.links[3].reverse.delay, Span::from_millis(1));
+    assert_eq!(scenario.links[3].reverse.wire.delay, Span::from_millis(1));
     assert_eq!(scenario.flows[0].start.as_nanos(), 93_378);
     assert_eq!(scenario.flows[0].bytes, Some(40 * 1448));
     assert_eq!((scenario.flows[1].src, scenario.flows[1].dst), (NodeId(4), NodeId(3)));

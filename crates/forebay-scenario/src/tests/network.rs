@@ -56,7 +56,7 @@ fn a_port_is_what_the_link_says_whatever_protocols_run() {
 fn a_router_is_what_the_scenario_says_whatever_protocols_run() {
     let all = set(&["router=inrpp"]);
     assert_eq!(detours(&all, "cubic"), [Some(true), Some(true)]);
-    assert_eq!(all.build("cubic", 1).unwrap().links[0].mtu_bytes, 1508, "room for the tag");
+    assert_eq!(all.build("cubic", 1).unwrap().links[0].wire.mtu_bytes, 1508, "room for the tag");
     assert_eq!(detours(&set(&["router=ip"]), "inrpp"), [None, None]);
     let one = set(&["routers.right.router=inrpp", "routers.right.router.detours=false"]);
     assert_eq!(detours(&one, "cubic"), [None, Some(false)]);
@@ -165,7 +165,7 @@ fn a_registered_controller_asks_for_ports_and_routers_by_name() {
     assert_eq!(gains(&scenario, "asks-rcp")[0], Some(0.1));
     assert_eq!(detours(&scenario, "asks-inrpp"), [Some(true), Some(true)]);
     let spec = scenario.build("asks-another", 1).unwrap();
-    assert_eq!((spec.links[0].mtu_bytes, spec.links[2].mtu_bytes), (1540, 1500));
+    assert_eq!((spec.links[0].wire.mtu_bytes, spec.links[2].wire.mtu_bytes), (1540, 1500));
     let told = scenario.build("asks-nothing-known", 1).err().expect("refused").to_string();
     let expected =
         "`asks-nothing-known` needs the port scheme `no-such`, but there is no such port scheme";

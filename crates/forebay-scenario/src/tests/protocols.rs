@@ -2,7 +2,7 @@
 //! by hand.
 
 use super::*;
-use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec};
+use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec, WireSpec};
 use forebay_queue::RcpPortParams;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 
@@ -374,7 +374,8 @@ fn the_dumbbell_of_the_inrpp_paper() {
             _ => 40,
         };
         assert_eq!(link.forward, link.reverse);
-        let LinkDirection { rate, delay, overhead_bytes, queue, .. } = link.forward;
+        let LinkDirection { rate, queue, ref wire, .. } = link.forward;
+        let WireSpec { delay, overhead_bytes, .. } = *wire;
         assert_eq!((rate, delay), (Rate::mbps(mbps), Span::from_millis(5)), "{}", link.name);
         // 50 ms of the rate: mbps x 1e6 x 0.05 / 8.
         assert_eq!((overhead_bytes, queue), (2, Limit::Bytes(mbps * 6_250)), "{}", link.name);
@@ -413,7 +414,7 @@ fn round_trips_of_230_430_and_830_ms() {
     let scenario = builtin("inrpp/dumbbell-rtt");
     let delay = |name: &str| {
         let link = scenario.links.iter().find(|l| l.name == name).expect("the link is there");
-        link.forward.delay.as_nanos() / 1_000_000
+        link.forward.wire.delay.as_nanos() / 1_000_000
     };
     let core = delay("4-0") + delay("0-2") + delay("2-3");
     let rtt = |i: u32| 2 * (delay(&format!("s{i}-4")) + core + delay(&format!("r{i}-3")));
@@ -454,7 +455,7 @@ fn routers_run_inrpp_while_a_flow_does_with_room_for_the_tag_between_them() {
     let runs = |scenario: &Scenario, protocol: &str| -> (Vec<bool>, Vec<u16>) {
         let spec = scenario.build(protocol, 1).expect("builds");
         let inrpp = |kind: &NodeKind| matches!(kind, NodeKind::Router(ForwardingSpec::Inrpp(_)));
-        let links = spec.links.iter().map(|link| link.mtu_bytes);
+        let links = spec.links.iter().map(|link| link.wire.mtu_bytes);
         (spec.nodes.iter().map(|node| inrpp(&node.kind)).collect(), links.collect())
     };
     // Nodes: left, right, three hosts. Links: left-right, then access links.

@@ -154,7 +154,7 @@ fn hosts_are_each_farther_than_the_one_before() {
     let delays = |number: usize| {
         let name = format!("s{number}-left");
         let link = scenario.links.iter().find(|link| link.name == name).unwrap();
-        [link.forward.delay, link.reverse.delay]
+        [link.forward.wire.delay, link.reverse.wire.delay]
     };
     let (first, second) = (delays(0), delays(1));
     assert_eq!(second, first.map(|delay| delay + Span::from_millis(3)));

@@ -121,7 +121,7 @@ pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Parti
 /// By pair of links: the shorter of the two delays; zero if it must not be cut.
 fn delays(spec: &NetSpec) -> Vec<Span> {
     let mut delays: Vec<Span> =
-        spec.links.chunks(2).map(|pair| pair[0].delay.min(pair[1].delay)).collect();
+        spec.links.chunks(2).map(|pair| pair[0].wire.delay.min(pair[1].wire.delay)).collect();
     for event in &spec.events {
         match event.event {
             NetEvent::Delay(LinkId(link), _)
@@ -157,7 +157,7 @@ fn candidates(delays: &[Span]) -> Vec<Span> {
 /// The smallest delay of the links between parts. None if no link is between parts.
 fn lookahead(spec: &NetSpec, owner: &[u16]) -> Option<Span> {
     let between = spec.links.iter().filter(|l| owner[l.from.index()] != owner[l.to.index()]);
-    between.map(|link| link.delay).min()
+    between.map(|link| link.wire.delay).min()
 }
 
 #[cfg(test)]

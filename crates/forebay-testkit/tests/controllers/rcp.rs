@@ -40,7 +40,8 @@ fn granting(rate: Rate, delay: Span, params: RcpPortParams) -> LinkSpec {
 }
 fn limited(rate: Rate, delay: Span, params: RcpPortParams, queue_bytes: u64) -> LinkSpec {
     let scheme = SchemeSpec::Rcp(params);
-    LinkSpec { overhead_bytes: OVERHEAD_BYTES, scheme, ..link(rate, delay, queue_bytes) }
+    let link = link(rate, delay, queue_bytes);
+    LinkSpec { scheme, ..link.with_wire(|wire| wire.overhead_bytes = OVERHEAD_BYTES) }
 }
 
 /// Hosts on either side of `middle`: each pair with access links of the delay given, a port of RCP
@@ -277,10 +278,8 @@ fn without_routers_of_rcp_a_flow_shares_with_newreno() {
 /// differs.
 #[test]
 fn plain_tcp_does_not_see_the_port() {
-    let plain = LinkSpec {
-        overhead_bytes: OVERHEAD_BYTES,
-        ..link(Rate::mbps(10), Span::from_millis(20), 40_000)
-    };
+    let plain = link(Rate::mbps(10), Span::from_millis(20), 40_000)
+        .with_wire(|wire| wire.overhead_bytes = OVERHEAD_BYTES);
     let params = RcpPortParams::published();
     let rcp = limited(Rate::mbps(10), Span::from_millis(20), params, 40_000);
     let hashes = [plain, rcp].map(|middle| {
@@ -332,7 +331,8 @@ fn a_link_that_changes_its_rate_is_shared_anew() {
 fn loss_costs_the_packets_that_are_lost_and_no_rate() {
     let params = RcpPortParams::published();
     let middle = granting(Rate::mbps(20), Span::from_millis(18), params);
-    let mut net = dumbbell(LinkSpec { loss: 0.02, ..middle }, &[Span::from_millis(1)], "rcp");
+    let mut net =
+        dumbbell(middle.with_wire(|wire| wire.loss = 0.02), &[Span::from_millis(1)], "rcp");
     net.flow(0, SECOND(100), Some(10_000 * u64::from(MSS)));
     let mut sim = net.run();
     assert_eq!(sim.run_until(SECOND(300)).unwrap(), Status::FlowsEnded);

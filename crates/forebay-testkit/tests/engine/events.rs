@@ -88,7 +88,7 @@ fn falling(reorder: bool) -> World {
     let access = link(Rate::mbps(100), Span::from_millis(1), u64::MAX);
     let middle = link(Rate::mbps(20), Span::from_millis(80), u64::MAX);
     world.join(a, left, access.clone());
-    let middle = world.join(left, right, LinkSpec { reorder, ..middle });
+    let middle = world.join(left, right, middle.with_wire(|wire| wire.reorder = reorder));
     world.join(right, b, access);
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(5_000_000), transport);

@@ -98,7 +98,7 @@ fn narrow() -> (World, NodeId) {
     let (a, router, b) = (world.host("a"), world.router("r"), world.host("b"));
     let wide = link(Rate::mbps(8), Span::from_millis(1), u64::MAX);
     world.join(a, router, wide.clone());
-    world.join(router, b, forebay_net::LinkSpec { mtu_bytes: 1000, ..wide });
+    world.join(router, b, wide.with_wire(|wire| wire.mtu_bytes = 1000));
     let newreno = |init| forebay_cc::Spec::by_name("newreno").expect("in the table").build(init);
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::from_secs(1), Some(1), transport);

@@ -4,7 +4,6 @@ use forebay_base::{Addr, DropReason, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{
     AckDemand, AnyController, AnyFeedback, DatagramView, Feedback, Init, PieceView, Spec, TcpHead,
 };
-use forebay_net::LinkSpec;
 use forebay_sim::{Injection, Options, PacketEvent, Simulation, Status};
 use forebay_testkit::tap::{Notes, Tap};
 use forebay_testkit::world::{World, link};
@@ -24,7 +23,7 @@ fn narrow(servers: usize, flows: usize) -> World {
     let access = link(Rate::mbps(100), Span::from_millis(1), 1_000_000);
     world.join(a, left, access.clone());
     let middle = link(Rate::mbps(10), Span::from_millis(10), 30_000);
-    world.join(left, right, LinkSpec { mtu_bytes: 800, ..middle });
+    world.join(left, right, middle.with_wire(|wire| wire.mtu_bytes = 800));
     let config = TcpConfig { dont_fragment: false, ..PRESETS[0].config };
     let transport = world.transport("newreno", config, newreno);
     let ends: Vec<NodeId> = (0..servers).map(|i| world.host(&format!("b{i}"))).collect();
@@ -123,7 +122,7 @@ fn a_receiver_half_is_shown_heads_and_identifications() {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     let narrow =
-        LinkSpec { mtu_bytes: 800, ..link(Rate::mbps(10), Span::from_millis(5), u64::MAX) };
+        link(Rate::mbps(10), Span::from_millis(5), u64::MAX).with_wire(|wire| wire.mtu_bytes = 800);
     world.join(a, b, narrow);
     let config = TcpConfig { dont_fragment: false, ..PRESETS[0].config };
     let (shown, sent) = (Shown::default(), Notes::<(u16, (u16, TcpHead))>::default());
@@ -172,7 +171,7 @@ fn a_foreign_datagram_is_cut_on_each_link_that_is_too_narrow() {
     let (a, b) = (world.host("a"), world.host("b"));
     let routers = [0, 1, 2].map(|i| world.router(&format!("r{i}")));
     let wide = link(Rate::mbps(10), Span::from_millis(1), u64::MAX);
-    let narrow = |mtu_bytes| LinkSpec { mtu_bytes, ..wide.clone() };
+    let narrow = |mtu_bytes| wide.clone().with_wire(|wire| wire.mtu_bytes = mtu_bytes);
     world.join(a, routers[0], wide.clone());
     let first = world.join(routers[0], routers[1], narrow(500));
     let second = world.join(routers[1], routers[2], narrow(300));

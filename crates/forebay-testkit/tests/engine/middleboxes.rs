@@ -2,9 +2,7 @@
 
 use forebay_base::{DropReason, LinkId, NodeId, Rate, Span, Time, kind};
 use forebay_cc::{AnyController, Init, Spec};
-use forebay_net::{
-    Fragments, Knowledge, LinkSpec, MiddleboxSpec, NetEvent, SpoofedFragment, StripOptions,
-};
+use forebay_net::{Fragments, Knowledge, MiddleboxSpec, NetEvent, SpoofedFragment, StripOptions};
 use forebay_sim::{FewerThreads, Options, PacketEvent, Simulation, Status};
 use forebay_testkit::tap::{Notes, Tap};
 use forebay_testkit::world::{World, link};
@@ -31,8 +29,8 @@ fn line(middlebox: MiddleboxSpec, config: TcpConfig) -> Line {
     let access = link(Rate::mbps(100), Span::from_millis(1), 1_000_000);
     world.join(a, left, access.clone());
     let middle = link(Rate::mbps(10), Span::from_millis(10), 30_000);
-    world.join(left, right, LinkSpec { mtu_bytes: 800, ..middle });
-    let boxed = LinkSpec { middlebox: Some(middlebox), ..access.clone() };
+    world.join(left, right, middle.with_wire(|wire| wire.mtu_bytes = 800));
+    let boxed = access.clone().with_wire(|wire| wire.middlebox = Some(middlebox));
     let last = world.join_with(right, b, boxed, access);
     let transport = world.transport("newreno", config, newreno);
     world.flow((a, b), Time::ZERO, Some(BYTES), transport);
@@ -105,12 +103,12 @@ fn completed(sim: &Simulation) -> Option<Time> {
 fn stripped_options_are_gone_and_counted() {
     let config = PRESETS[0].config;
     let mut plain = line(MiddleboxSpec::default(), config);
-    plain.world.spec.links[2].mtu_bytes = 1500;
+    plain.world.spec.links[2].wire.mtu_bytes = 1500;
     let (_, before) = seen_on(&plain.world, plain.last);
     assert!(before[0].kinds.contains(&kind::SACK_PERMITTED));
     let strip = StripOptions::Kinds(vec![kind::SACK_PERMITTED]);
     let mut boxed = line(MiddleboxSpec { strip, ..MiddleboxSpec::default() }, config);
-    boxed.world.spec.links[2].mtu_bytes = 1500;
+    boxed.world.spec.links[2].wire.mtu_bytes = 1500;
     let (sim, after) = seen_on(&boxed.world, boxed.last);
     assert!(!after[0].kinds.contains(&kind::SACK_PERMITTED));
     assert_eq!((after[0].at, after[0].len), (before[0].at, before[0].len));
@@ -125,7 +123,7 @@ fn stripped_options_are_gone_and_counted() {
 fn df_that_a_box_sets_makes_packets_too_big_for_the_next_link() {
     let mut line = line(MiddleboxSpec::default(), cut());
     let set_df = MiddleboxSpec { set_df: true, ..MiddleboxSpec::default() };
-    line.world.spec.links[0].middlebox = Some(set_df);
+    line.world.spec.links[0].wire.middlebox = Some(set_df);
     let sim = checked(&line.world);
     assert_eq!(completed(&sim), None);
     let too_big = sim.drops().count(DropReason::TooBig);
@@ -188,7 +186,7 @@ fn a_box_that_holds_pieces_sends_them_on_as_they_came() {
 #[test]
 fn a_box_does_not_join_what_the_link_cannot_carry() {
     let mut line = line(fragments(Fragments::Whole), cut());
-    line.world.spec.links[4].mtu_bytes = 1400;
+    line.world.spec.links[4].wire.mtu_bytes = 1400;
     let (sim, seen) = seen_on(&line.world, line.last);
     assert_eq!(sim.link(line.last).middlebox().fragments_merged, 0);
     assert!(seen.iter().any(|s| s.len == 796));

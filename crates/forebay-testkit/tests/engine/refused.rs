@@ -5,7 +5,7 @@ use forebay_cc::{
     Ack, AnyController, Congestion, Controller, HeaderEdits, Limits, NextPacket, RecoveryOwner,
     Timeout,
 };
-use forebay_net::{LinkSpec, NetEvent, NetSpec};
+use forebay_net::{NetEvent, NetSpec};
 use forebay_sim::{Options, Simulation, Status};
 use forebay_testkit::reading::{assert_same, read};
 use forebay_testkit::world::{World, link};
@@ -40,7 +40,7 @@ fn crowded() -> NetSpec {
     let fast = link(Rate::mbps(1_000), Span::from_millis(1), u64::MAX);
     world.join(a, left, fast.clone());
     let middle =
-        world.join(left, right, LinkSpec { delay: Span::from_millis(200), ..fast.clone() });
+        world.join(left, right, fast.clone().with_wire(|wire| wire.delay = Span::from_millis(200)));
     world.event(Time::from_millis(800), NetEvent::Loss(middle, 0.5));
     world.event(Time::from_millis(1_000), NetEvent::Loss(middle, 0.0));
     world.join(right, b, fast);

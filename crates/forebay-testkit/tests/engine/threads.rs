@@ -81,7 +81,7 @@ fn row(delay: Span, mtu_bytes: [u16; 2]) -> (World, [NodeId; 2]) {
     let rate = Rate::clamped(10_000_000);
     for (i, pair) in nodes.windows(2).enumerate() {
         let mut link = link(rate, delay, 40_000);
-        link.mtu_bytes = [1500, mtu_bytes[0], mtu_bytes[1], 1500][i];
+        link.wire.mtu_bytes = [1500, mtu_bytes[0], mtu_bytes[1], 1500][i];
         world.join(pair[0], pair[1], link);
     }
     (world, [nodes[0], nodes[4]])
@@ -198,7 +198,7 @@ fn networks_that_cannot_be_divided_say_so_and_run_all_the_same() {
     assert_eq!(hash, status(&far.spec, 1).3);
     // One link without delay: its ends stay together. One that fails later: so do its.
     let mut mixed = far.clone();
-    mixed.spec.links[2].delay = Span::ZERO;
+    mixed.spec.links[2].wire.delay = Span::ZERO;
     mixed.event(Time::from_millis(20), NetEvent::Down(LinkId(4)));
     mixed.event(Time::from_millis(40), NetEvent::Up(LinkId(4)));
     let (ended, used, why, hash) = status(&mixed.spec, 5);

@@ -169,7 +169,7 @@ fn back_pressure_passes_over_four_hops() {
 fn lost_acks_cost_no_throughput() {
     for (loss, flows) in [(0.05, 1), (0.05, 3), (0.05, 10), (0.3, 1)] {
         let (mut world, links) = chain(&[500_000], &[10, 5], flows, 6_000_000 / flows);
-        world.spec.links[links[1].index() ^ 1].loss = loss;
+        world.spec.links[links[1].index() ^ 1].wire.loss = loss;
         let (_, last) = finish(&world, 1);
         assert!(last < at_best(5) * 1.02, "{loss} x{flows}: {last} s");
     }

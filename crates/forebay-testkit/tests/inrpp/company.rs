@@ -303,7 +303,7 @@ fn links_that_are_short_of_room_for_tags_take_what_fits() {
     for mtu_bytes in [1500, 900] {
         let mut t = triangle(&settings(cache(2_000_000)));
         for link in [t.links[1], t.links[2]] {
-            t.world.spec.links[link.index()].mtu_bytes = mtu_bytes;
+            t.world.spec.links[link.index()].wire.mtu_bytes = mtu_bytes;
         }
         let inrpp = transport(&mut t.world, "inrpp", config());
         let cubic = transport(&mut t.world, "cubic", config());

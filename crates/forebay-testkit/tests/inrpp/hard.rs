@@ -200,13 +200,13 @@ fn faults() {
     let mut cases = Vec::new();
     for (loss, name) in [(0.01, "1 %"), (0.05, "5 %")] {
         let mut lab = tested(ROOMY);
-        lab.world.spec.links[lab.links[1].opposite().index()].loss = loss;
+        lab.world.spec.links[lab.links[1].opposite().index()].wire.loss = loss;
         cases.push(case(format!("{name} of ACKs lost"), lab, GOOD));
     }
     let mut lab = tested(ROOMY);
     for back in [1, 3] {
         let link = &mut lab.world.spec.links[back];
-        (link.jitter, link.reorder) = (Span::from_millis(10), true);
+        (link.wire.jitter, link.wire.reorder) = (Span::from_millis(10), true);
     }
     cases.push(case("ACKs reordered", lab, GOOD));
     // The reference has no caches: what waits after the link when it has ten times its rate, it
@@ -244,7 +244,7 @@ fn a_restart_before_the_bottleneck() {
 
 fn lossy(cache_bytes: u64) -> Case {
     let mut lab = tested(cache_bytes);
-    lab.world.spec.links[lab.links[1].index()].loss = 0.01;
+    lab.world.spec.links[lab.links[1].index()].wire.loss = 0.01;
     // 1 % of the packets again, and one round trip for the last of them, or several where it is
     // lost again: of eight seeds this one is the slowest (means 1.012 to 1.030, longest 1.020 to
     // 1.051).

@@ -197,7 +197,7 @@ fn a_megabyte_crosses_a_lossy_network_in_real_time() {
     let mut world = World::new();
     let access = link(Rate::mbps(100), Span::from_millis(1), u64::MAX);
     let mut middle = link(Rate::mbps(40), Span::from_millis(2), 200_000);
-    middle.loss = 0.01;
+    middle.wire.loss = 0.01;
     let line = line(&mut world, &access, middle.clone(), middle.clone());
     world.join(line.a, line.near, access.clone());
     world.join(line.far, line.b, access);

@@ -89,7 +89,7 @@ fn simulated() {
 fn pieces_are_lost() {
     let lossy = || {
         let (mut scene, line) = scene();
-        scene.world.spec.links[line.middle.index() + 2].loss = 0.02;
+        scene.world.spec.links[line.middle.index() + 2].wire.loss = 0.02;
         scene
     };
     simulate(lossy, |sim, read| {

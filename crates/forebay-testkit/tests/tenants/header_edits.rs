@@ -4,7 +4,6 @@
 use crate::stage::{Line, Scene, Window, line, live, simulate};
 use forebay_base::{FlowId, Rate, Span, Time};
 use forebay_cc::{AnyController, HeaderEdits, LossPolicy};
-use forebay_net::LinkSpec;
 use forebay_sim::PacketEvent;
 use forebay_testkit::tap::{Notes, Tap};
 use forebay_testkit::world::{World, link};
@@ -18,7 +17,7 @@ fn scene() -> (Scene<Notes<(u16, bool)>>, Line) {
     let (mut world, notes) = (World::new(), Notes::default());
     let access = link(Rate::mbps(50), Span::from_millis(1), u64::MAX);
     let middle = link(Rate::mbps(8), Span::from_millis(8), u64::MAX);
-    let lossy = LinkSpec { loss: 0.03, ..middle.clone() };
+    let lossy = middle.clone().with_wire(|wire| wire.loss = 0.03);
     let line = line(&mut world, &access, lossy, middle);
     let edits = HeaderEdits {
         max_wire_len: Some(600),

@@ -27,11 +27,9 @@ fn second() -> impl Iterator<Item = u64> {
 fn traced() -> LinkSpec {
     let times = second().chain([1000]).map(Span::from_millis);
     let trace = DeliveryTrace::new(times, 1504).expect("in order");
-    LinkSpec {
-        channel: ChannelSpec::Trace { trace: Arc::new(trace), offset: Span::ZERO },
-        overhead_bytes: 4,
-        ..link(Rate::mbps(1), DELAY, u64::MAX)
-    }
+    let channel = ChannelSpec::Trace { trace: Arc::new(trace), offset: Span::ZERO };
+    let link = link(Rate::mbps(1), DELAY, u64::MAX);
+    LinkSpec { channel, ..link.with_wire(|wire| wire.overhead_bytes = 4) }
 }
 
 #[derive(Clone, Default)]

@@ -113,7 +113,7 @@ impl NetworkCapacity {
             seen[link.from.index()] += 1;
             if fills(index, link) { queue_packets(spec, port, link, packet_bytes) } else { 0 }
         };
-        let wire = |link: &LinkSpec| rate(link).bytes_in(link.delay) / packet_bytes + 2;
+        let wire = |link: &LinkSpec| rate(link).bytes_in(link.wire.delay) / packet_bytes + 2;
         NetworkCapacity {
             wires: spec.links.iter().map(wire).collect(),
             queues: spec.links.iter().enumerate().map(&mut queue).collect(),
@@ -171,7 +171,7 @@ fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
     let starts = || firsts().map(|flow| flow.start);
     let first = starts().min().unwrap_or(Time::ZERO);
     let span_s = starts().max().unwrap_or(Time::ZERO).since(first).as_secs_f64();
-    let delays_s = spec.links.iter().map(|link| link.delay.as_secs_f64()).sum::<f64>();
+    let delays_s = spec.links.iter().map(|link| link.wire.delay.as_secs_f64()).sum::<f64>();
     let rtt_s = 2.0 * hops * delays_s / spec.links.len() as f64;
     let (mut finite, mut busy_s, mut bits) = (0.0, 0.0, 0.0);
     for flow in firsts() {

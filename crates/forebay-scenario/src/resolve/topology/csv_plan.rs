@@ -6,7 +6,8 @@ use crate::format::fault::Fault;
 use crate::format::faults::{Faults, both};
 use crate::format::fields::Spanned;
 use crate::format::source::Sources;
-use crate::keys::file::{CsvFiles, LinkParams};
+use crate::keys::file::CsvFiles;
+use crate::keys::links::LinkParams;
 
 /// The CSV files of a network, opened.
 #[derive(Default)]

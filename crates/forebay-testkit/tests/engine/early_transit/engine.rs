@@ -191,7 +191,7 @@ impl Run {
             Part { fabric, events: events.into(), horizon, now: Time::ZERO, handled: 0 }
         };
         let parts: Vec<Part> = (0..).zip(fabrics).map(part).collect();
-        let window = spec.links.iter().map(|link| link.delay).min().unwrap_or(Span::ZERO);
+        let window = spec.links.iter().map(|link| link.wire.delay).min().unwrap_or(Span::ZERO);
         Run { parts, owner, window, end: None }
     }
     /// No one looks before `look`.

@@ -122,7 +122,7 @@ fn what_comes_from_another_partition_may_be_overtaken() {
     let far = |ms: u64| link(Rate::mbps(100), Span::from_millis(ms), 1_000_000);
     world.join(left, right, far(1));
     let mut shaken = far(2);
-    shaken.jitter = Span::from_millis(40);
+    shaken.wire.jitter = Span::from_millis(40);
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     for i in 0..6 {
         let (a, b) = (world.host(&format!("a{i}")), world.host(&format!("b{i}")));
@@ -217,7 +217,7 @@ fn quiet_at(spec: &NetSpec, options: Options) -> Time {
 fn unreachable_flow(world: &mut World) {
     let (a, b): (NodeId, NodeId) = (world.host("alone"), world.host("unheard"));
     let mut narrow = link(Rate::mbps(1), Span::from_millis(1), 100_000);
-    narrow.mtu_bytes = 50; // less than a SYN
+    narrow.wire.mtu_bytes = 50; // less than a SYN
     world.join(a, b, narrow);
     let transport = world.transport("hasty", hasty(), newreno);
     world.flow((a, b), Time::ZERO, Some(1), transport);

@@ -2,9 +2,7 @@
 
 use forebay_base::{IpVersion, NodeId, Packet, PortId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AnyController, Init, Spec, TABLE};
-use forebay_net::{
-    ForwardingSpec, LinkSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, SchemeSpec,
-};
+use forebay_net::{ForwardingSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, SchemeSpec};
 use forebay_queue::Limit;
 use forebay_router::{Forwarding, NodeContext, PlainIp, Sends, Verdict, inrpp};
 use forebay_testkit::random;
@@ -19,7 +17,7 @@ pub fn steady(seed: u64) -> NetSpec {
     let mut rng = Rng::new(seed, Stream::Test, 7);
     spec.events.retain(|event| matches!(event.event, NetEvent::Route { .. }));
     for link in &mut spec.links {
-        (link.loss, link.jitter) = (0.0, Span::ZERO);
+        (link.wire.loss, link.wire.jitter) = (0.0, Span::ZERO);
         if let SchemeSpec::Rcp(_) = core::mem::take(&mut link.scheme) {
             link.queue = QueueSpec::DropTail(Limit::Bytes(1500 + rng.below(40_000)));
         }
@@ -45,7 +43,7 @@ pub fn row(seed: u64) -> NetSpec {
             (Rate::mbps(mbps * (1 + rng.below(4))), delay)
         };
         let mut link = link(rate, delay, 1500 + rng.below(60_000));
-        link.mtu_bytes = if rng.chance(0.1) { 900 } else { 1500 };
+        link.wire.mtu_bytes = if rng.chance(0.1) { 900 } else { 1500 };
         link
     };
     for pair in routers.windows(2) {
@@ -121,16 +119,16 @@ pub fn odd(seed: u64) -> NetSpec {
             link(Rate::mbps(1 + rng.below(20)), delay, 1_500 + rng.below(60_000))
         };
         if rng.chance(0.1) {
-            spec.mtu_bytes = [50, 60, 576, 1_280][rng.below(4) as usize];
+            spec.wire.mtu_bytes = [50, 60, 576, 1_280][rng.below(4) as usize];
         }
         if rng.chance(0.1) {
-            spec.jitter = Span::from_millis(rng.below(30));
+            spec.wire.jitter = Span::from_millis(rng.below(30));
         }
         if rng.chance(0.1) {
-            spec.loss = rng.unit() * 0.2;
+            spec.wire.loss = rng.unit() * 0.2;
         }
         if rng.chance(0.1) {
-            spec.delay = spec.delay * 100;
+            spec.wire.delay = spec.wire.delay * 100;
         }
         spec
     };
@@ -250,7 +248,7 @@ pub fn halves(crossed: bool) -> World {
     let mut world = World::new();
     let (left, right) = (world.router("left"), world.router("right"));
     let far = |ms: u64| link(Rate::mbps(100), Span::from_millis(ms), 1_000_000);
-    let shaken = LinkSpec { jitter: Span::from_millis(40), ..far(3) };
+    let shaken = far(3).with_wire(|wire| wire.jitter = Span::from_millis(40));
     let to_host = |cross: bool| if cross { shaken.clone() } else { far(3) };
     world.join(left, right, far(3));
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
@@ -269,7 +267,7 @@ pub fn shaken_answers() -> World {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
     let wire = link(Rate::mbps(10), Span::from_millis(5), 100_000);
-    let shaken = LinkSpec { jitter: Span::from_millis(3), ..wire.clone() };
+    let shaken = wire.clone().with_wire(|wire| wire.jitter = Span::from_millis(3));
     world.join_with(a, b, wire, shaken);
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(400_000), transport);

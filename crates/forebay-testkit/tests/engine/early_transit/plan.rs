@@ -3,7 +3,7 @@
 use super::networks::{diamond, fork, inrpp};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
-use forebay_net::{Ineligible, LinkSpec, NetEvent, NetSpec, Network};
+use forebay_net::{Ineligible, NetEvent, NetSpec, Network};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::reading::{assert_same, read};
 use forebay_testkit::world::{World, link};
@@ -144,8 +144,8 @@ fn every_reason_of_a_link_says_what_is_in_the_way() {
     let (a, b) = (world.host("a"), world.host("b"));
     let router = world.router("r");
     let wire = link(Rate::mbps(10), Span::from_millis(4), 30_000);
-    world.join(a, router, LinkSpec { loss: 0.1, ..wire.clone() });
-    world.join(router, b, LinkSpec { jitter: Span::from_millis(1), ..wire });
+    world.join(a, router, wire.clone().with_wire(|wire| wire.loss = 0.1));
+    world.join(router, b, wire.with_wire(|wire| wire.jitter = Span::from_millis(1)));
     let newreno = |init| Spec::by_name("newreno").expect("in the table").build(init);
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(1), transport);

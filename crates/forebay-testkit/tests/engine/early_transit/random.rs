@@ -102,7 +102,7 @@ fn looking_ahead_changes_nothing() {
         if seed % 3 == 2 {
             lives::give(&mut spec, seed);
         }
-        let is_far = spec.links.iter().any(|link| link.delay > Span::from_millis(100));
+        let is_far = spec.links.iter().any(|link| link.wire.delay > Span::from_millis(100));
         let looks: &[Time] = if is_far { &far } else { &usual };
         let (none, one_by_one) = readings(&spec, seed, simple(), looks);
         assert_eq!(none, 0, "the simple engine looks at nothing ahead");
