@@ -1,7 +1,6 @@
 //! Drops: every packet that does not reach its destination ends for a named reason.
 
-use crate::arena::Arena;
-use crate::packet::Packet;
+use crate::packet::{Arena, Packet};
 use alloc::vec::Vec;
 
 macro_rules! reasons {

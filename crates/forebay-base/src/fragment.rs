@@ -16,10 +16,12 @@
 //! it, and a caller of `dont_fragment()` asks both. Its 32-bit identification is in the cold part,
 //! where that of IPv4 is. Fragments of IPv6 are [`Kind::Fragment`], as those of IPv4 are.
 
-use crate::arena::{Arena, Cold, FragmentRange};
 use crate::ids::{Addr, Ecn, IpVersion};
 use crate::options::{OptionList, TcpOptions};
-use crate::packet::{FRAGMENT_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, Kind, Packet};
+use crate::packet::{
+    Arena, Cold, FRAGMENT_HEADER_BYTES, FragmentRange, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, Kind,
+    Packet,
+};
 use crate::time::Time;
 use alloc::sync::Arc;
 use core::fmt;

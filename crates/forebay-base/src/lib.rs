@@ -5,7 +5,6 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
-mod arena;
 mod digest;
 mod drops;
 mod fragment;
@@ -13,16 +12,13 @@ mod histogram;
 mod ids;
 mod options;
 mod packet;
-mod packet_transfer;
 mod rate;
-mod ring;
 mod rng;
 mod seq;
 mod table;
 mod time;
 pub mod units;
 
-pub use arena::{Arena, Cold, FragmentRange, Handle};
 pub use digest::{Digest, mix64};
 pub use drops::{DropLog, DropReason};
 pub use fragment::{
@@ -34,12 +30,11 @@ pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
 };
 pub use packet::{
-    FRAGMENT_HEADER_BYTES, IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, Kind, MAX_TTL, Packet, Signature,
-    TcpFields, TcpFlags,
+    Arena, Cold, FRAGMENT_HEADER_BYTES, FragmentRange, Handle, IPV4_HEADER_BYTES,
+    IPV6_HEADER_BYTES, Kind, MAX_TTL, Packet, PacketRing, PacketTransfer, Signature, TcpFields,
+    TcpFlags,
 };
-pub use packet_transfer::PacketTransfer;
 pub use rate::{Rate, Serializer};
-pub use ring::PacketRing;
 pub use rng::{Rng, Stream, normal};
 pub use seq::{narrow, seq_lt, widen};
 pub use table::{ParamError, Params, head_comment, require};

@@ -1,8 +1,8 @@
 //! Hashes of a packet: for queues that sort packets by flow, and for the trace hash of a run.
 
+use super::arena::{Arena, Handle};
 use super::packed_fields::TTL_SHIFT;
 use super::{Kind, Packet};
-use crate::arena::{Arena, Handle};
 use crate::digest::mix64;
 
 impl Packet {

@@ -1,11 +1,11 @@
 //! Constructors of packets.
 
+use super::arena::{Arena, Cold, Handle};
 use super::packed_fields::{
     DONT_FRAGMENT, ECN_MASK, KIND_SHIFT, PORTS, Pair, Sizes, Small, TIMESTAMPS, V6,
 };
 use super::set_options::tcp_header_len;
 use super::{IPV4_HEADER_BYTES, Kind, MAX_TTL, Packet, TcpFields, TcpFlags};
-use crate::arena::{Arena, Cold, Handle};
 use crate::ids::{Addr, Endpoint, IpVersion};
 use crate::time::Time;
 

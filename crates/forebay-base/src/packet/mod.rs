@@ -3,16 +3,21 @@
 //! Machines use accessors and do not know the layout. Every packet that can be built has a wire
 //! format: `wire::emit` and `wire::parse` are inverse to each other.
 
+mod arena;
 mod hash;
 mod make;
 mod packed_fields;
+mod ring;
 mod set_options;
 mod tcp_fields;
+mod transfer;
 
+pub use arena::{Arena, Cold, FragmentRange, Handle};
 pub use hash::Signature;
+pub use ring::PacketRing;
 pub use tcp_fields::{TcpFields, TcpFlags};
+pub use transfer::PacketTransfer;
 
-use crate::arena::{Arena, Cold, Handle};
 use crate::ids::{Addr, Ecn, Endpoint, IpVersion};
 use crate::time::Time;
 use core::fmt;

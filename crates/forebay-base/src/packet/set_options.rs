@@ -1,8 +1,8 @@
 //! Options of a packet in canonical form, and the header length that follows from them.
 
+use super::arena::{Arena, Handle};
 use super::packed_fields::TIMESTAMPS;
 use super::{FRAGMENT_HEADER_BYTES, Kind, Packet};
-use crate::arena::{Arena, Handle};
 use crate::ids::IpVersion;
 use crate::options::{MAX_OPTION_BYTES, OptionError, OptionList, TcpOptions, kind};
 

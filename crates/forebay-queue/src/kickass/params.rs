@@ -65,7 +65,8 @@ pub struct KickAssPortParams {
     pub initial_rtt: Span,
     /// Which code signals a rate between two codes: "floor" (the lower one, as in the paper),
     /// "dither" (one of both, drawn for each packet so that the mean is the rate) or "shared" (one
-    /// of both by a hash of the packet, the same in all routers).
+    /// of both by a hash of the packet, the same in all routers). Default: that of
+    /// `preset`.
     pub rounding: Rounding,
     /// Shortest unfragmented packet that is cut, IP header included. With IPv6 none below 612 is.
     /// Range: 45 or more. Default: 1500.
@@ -80,16 +81,20 @@ pub struct KickAssPortParams {
     /// standing queue remains. Default: true.
     pub count_cuts: bool,
     /// How round-trip times are averaged: "moving" (weight 0.02, as in the paper), "median" or
-    /// "trimmed" (the middle half of a histogram that forgets).
+    /// "trimmed" (the middle half of a histogram that forgets). Default: that of
+    /// `preset`.
     pub rtt_average: RttAverage,
     /// If true, only packets whose IP ID is the tag indicate round-trip times; if false, all with
-    /// DF and 600 to 611 bytes do, as in the paper.
+    /// DF and 600 to 611 bytes do, as in the paper. Default: that of
+    /// `preset`.
     pub tagged: bool,
     /// When ports stop signalling: "paper" (while more than half of the queue limit is used) or
-    /// "hardened" (by averages, with hysteresis and trials).
+    /// "hardened" (by averages, with hysteresis and trials). Default: that of
+    /// `preset`.
     pub fallback: Fallback,
     /// If true, fallback is signalled with the smallest code, so that senders learn of it when
-    /// another router on the path still signals; if false, with nothing, as in the paper.
+    /// another router on the path still signals; if false, with nothing, as in the paper. Default: that of
+    /// `preset`.
     pub explicit_tcp: bool,
     /// Maximum number of packets of a flow that are cut per mean round-trip time; 0 is no maximum.
     /// Default: 0.

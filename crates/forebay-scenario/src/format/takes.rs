@@ -1,11 +1,12 @@
-//! What a value takes, from its JSON Schema: for parameters whose type only serde knows.
+//! What a value takes, from its JSON Schema and its range: for parameters whose type only serde
+//! knows.
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::note;
-use crate::format::fields::{Field, sentence};
+use crate::format::fields::{Field, Spanned, sentence};
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::units::Bytes;
-use forebay_base::{Rate, Span};
+use forebay_base::{ParamError, Rate, Span};
 use serde_json::{Map, Value as Json, json};
 
 /// A schema in the words of the format: references resolved, names of all variants in one list,
@@ -236,4 +237,34 @@ pub(crate) fn entries_of(
         }
     }
     fault.map_or(Ok(()), Err)
+}
+
+/// What `make` makes of those of the given parameters that are in their ranges. Each other one is a
+/// fault of its own: it is taken out of `given`, and what else is wrong shows without it. `place_of`
+/// says where a parameter that is given stands, and its value; `not_given` is the fault of one that
+/// is not, with what is allowed.
+pub(crate) fn in_range<M>(
+    given: &mut toml::Table,
+    fault: &mut Option<Fault>,
+    make: impl Fn(&toml::Table) -> (M, Result<(), ParamError>),
+    place_of: impl Fn(&M, &str) -> Option<(Spanned<()>, String)>,
+    not_given: impl Fn(&str, &str) -> Fault,
+) -> M {
+    loop {
+        let (made, range) = make(given);
+        let Err(ParamError { param, allowed, other }) = range else { return made };
+        let other = other.map(|(param, allowed)| (param, allowed.into()));
+        let wrong =
+            [(param, allowed.clone())].into_iter().chain(other).find_map(|(param, allowed)| {
+                let key = param.split('.').next().unwrap_or(param);
+                let (at, found) = given.get(key).and_then(|_| place_of(&made, param))?;
+                Some((key, at.fault(Problem::OutOfRange { found, expected: allowed.to_string() })))
+            });
+        let Some((key, out_of_range)) = wrong else {
+            note(fault, not_given(param, &allowed));
+            return made;
+        };
+        note(fault, out_of_range);
+        given.remove(key);
+    }
 }

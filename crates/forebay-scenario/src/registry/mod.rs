@@ -19,6 +19,7 @@ pub use registration::{NoParams, RegisterError, Registration};
 pub(crate) use specs::first_line;
 
 use crate::format::names::Name;
+use crate::format::takes::plain;
 use crate::registry::param_types::ParamSchema;
 use forebay_base::ParamError;
 use forebay_queue::DISCIPLINES;
@@ -91,6 +92,11 @@ impl<K: Kind> Line<K> {
     /// The schema of its parameters, which needs nothing else.
     pub(crate) fn param_schema(&self) -> ParamSchema {
         ParamSchema { root: self.schema.clone(), params: self.schema.clone() }
+    }
+    /// The same as keys of a scenario have it: where there is a table for all of this name, in the
+    /// words of the format.
+    pub(crate) fn key_schema(&self) -> Json {
+        if self.over.is_some() { plain(&self.schema, &self.schema) } else { self.schema.clone() }
     }
     /// It with the parameters of which nothing is said.
     pub(crate) fn defaults(&self) -> Made<K> {

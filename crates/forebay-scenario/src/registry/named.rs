@@ -6,10 +6,10 @@ use crate::format::faults::{Faults, note};
 use crate::format::fields::{Field, Spanned};
 use crate::format::item::{Item, Value, join};
 use crate::format::source::Loc;
+use crate::format::takes::in_range;
 use crate::keys::kinds::{Disciplines, Routers, Schemes, Word};
 use crate::keys::links::Queue;
 use crate::keys::named::{FORMS, NAMES, Named, OWN, Param};
-use forebay_base::ParamError;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
@@ -124,14 +124,13 @@ pub(super) fn make<K: Kind>(
     place: &Spanned<()>,
 ) -> Result<(Made<K>, toml::Table), Fault> {
     let (mut given, mut wrong) = (toml::Table::new(), None);
-    let mut made = line.defaults();
     for param in params {
         let mut more = given.clone();
         more.insert(param.key.clone(), param.value.value.clone());
         let finite = !matches!(param.value.value, toml::Value::Float(x) if !x.is_finite());
         match (line.make)(&more) {
             // The ranges of disciplines speak of numbers that are not finite themselves.
-            Ok(read) if finite || line.over.is_none() => (made, given) = (read, more),
+            Ok(_) if finite || line.over.is_none() => given = more,
             read => {
                 let text = read.err().unwrap_or_default();
                 let schema = line.param_schema();
@@ -139,25 +138,26 @@ pub(super) fn make<K: Kind>(
             }
         }
     }
-    while let Err(ParamError { param: key, allowed, .. }) = made.range.clone() {
-        let expected = allowed.to_string();
-        let Some(Param { value, .. }) =
-            params.iter().find(|p| p.key == key && given.contains_key(key))
-        else {
-            let problem = Problem::Conflict(format!("`{key}` must be {expected}"));
-            note(&mut wrong, place.fault(problem));
-            break;
-        };
-        // As it would be written, where it may come from a table of parameters, too.
-        let written = made.params.get(key).filter(|_| line.over.is_some());
-        let found = match written.unwrap_or(&value.value) {
-            toml::Value::String(text) => text.clone(),
-            other => other.to_string(),
-        };
-        note(&mut wrong, value.fault(Problem::OutOfRange { found, expected }));
-        given.remove(key);
-        made = (line.make)(&given).expect("it could be made with one more");
-    }
+    let made = in_range(
+        &mut given,
+        &mut wrong,
+        |given| {
+            let made = (line.make)(given).expect("it could be made with one more");
+            let range = made.range.clone();
+            (made, range)
+        },
+        |made, key| {
+            let Param { value, .. } = params.iter().find(|param| param.key == key)?;
+            // As it would be written, where it may come from a table of parameters, too.
+            let written = made.params.get(key).filter(|_| line.over.is_some());
+            let found = match written.unwrap_or(&value.value) {
+                toml::Value::String(text) => text.clone(),
+                other => other.to_string(),
+            };
+            Some((value.place(), found))
+        },
+        |key, allowed| place.fault(Problem::Conflict(format!("`{key}` must be {allowed}"))),
+    );
     wrong.map_or(Ok((made, given)), Err)
 }
 
@@ -177,7 +177,7 @@ fn schemas<K: Kind>(registry: &Registry, own: &Json) -> Vec<Json> {
         form["title"] = line.title.as_str().into();
         form["description"] = line.summary.as_str().into();
         form["properties"][K::KEY]["const"] = line.name.as_str().into();
-        for (key, schema) in line.schema["properties"].as_object().into_iter().flatten() {
+        for (key, schema) in line.key_schema()["properties"].as_object().into_iter().flatten() {
             form["properties"][key] = schema.clone();
         }
         form

@@ -49,11 +49,11 @@ pub(crate) fn top_keys() -> Vec<&'static str> {
 
 /// Add the schemas of all tables to the properties of a scenario.
 pub(crate) fn describe(properties: &mut Json) {
-    let schemas = with_tables::<Schemes>().map(|line| (line.name.as_str(), &line.schema));
-    let routers = with_tables::<Routers>().map(|line| (line.name.as_str(), &line.schema));
+    let schemas = with_tables::<Schemes>().map(|line| (line.name.as_str(), line.key_schema()));
+    let routers = with_tables::<Routers>().map(|line| (line.name.as_str(), line.key_schema()));
     for (name, schema) in schemas.chain(routers) {
         match properties.get_mut(name).map(|table| &mut table["properties"]) {
-            None => properties[name] = schema.clone(),
+            None => properties[name] = schema,
             Some(own) => {
                 for (key, schema) in schema["properties"].as_object().into_iter().flatten() {
                     own[key] = schema.clone();

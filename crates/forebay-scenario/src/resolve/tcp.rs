@@ -1,11 +1,12 @@
 //! A table of transport keys (`[tcp]`, `[tcp_of.NAME]`) and the configuration that it stands for.
 
 use crate::format::fault::{Fault, Problem};
-use crate::format::faults::{both, note};
+use crate::format::faults::both;
 use crate::format::fields::Spanned;
 use crate::format::item::whole;
+use crate::format::takes::in_range;
 use crate::keys::tcp::Tcp;
-use forebay_base::{ParamError, Params};
+use forebay_base::Params;
 use forebay_transport::{PRESETS, Preset, TcpConfig};
 
 /// The configuration that `[tcp]` stands for.
@@ -36,31 +37,26 @@ pub(crate) fn overwritten(
     base: TcpConfig,
     owner: &Spanned<()>,
 ) -> Result<TcpConfig, Fault> {
-    let before = described(&base);
-    let mut table = before.clone();
-    table.extend(tcp.params.iter().map(|entry| (entry.key.clone(), entry.item.to_toml())));
-    let mut fault = None;
-    loop {
-        let config = TcpConfig { fast_path: base.fast_path, ..read(&table) };
-        let Err(ParamError { param, allowed, other }) = config.check() else {
-            return fault.map_or(Ok(config), Err);
-        };
-        let both = [(param, allowed.to_string())].into_iter();
-        let mut both = both.chain(other.map(|(param, allowed)| (param, allowed.to_string())));
-        let given = both.find_map(|(param, allowed)| Some((param, tcp.given(param)?, allowed)));
-        let Some((param, at, expected)) = given else {
+    let given = tcp.params.iter().map(|entry| (entry.key.clone(), entry.item.to_toml()));
+    let (before, mut fault) = (described(&base), None);
+    let config = in_range(
+        &mut given.collect(),
+        &mut fault,
+        |given| {
+            let mut table = before.clone();
+            table.extend(given.clone());
+            let config = TcpConfig { fast_path: base.fast_path, ..read(&table) };
+            (config, config.check())
+        },
+        |config, param| Some((tcp.given(param)?, shown(&described(config), param))),
+        |_, allowed| {
             let text = format!(
                 "a value that is not given here does not fit the others: expected {allowed}"
             );
-            note(&mut fault, owner.fault(Problem::Conflict(text)));
-            return Err(fault.expect("it was just noted"));
-        };
-        let found = shown(&described(&config), param);
-        note(&mut fault, at.fault(Problem::OutOfRange { found, expected }));
-        // What else is wrong shows without it.
-        let key = param.split('.').next().unwrap_or(param);
-        table.insert(key.to_string(), before[key].clone());
-    }
+            owner.fault(Problem::Conflict(text))
+        },
+    );
+    fault.map_or(Ok(config), Err)
 }
 
 /// The configuration of a table of all parameters, which are of their types.

@@ -156,3 +156,16 @@ bytes = 10000
     }
     assert!(checked > 50, "{checked} defaults were checked");
 }
+
+/// TOML has no null, descriptions say the default, and names stand in one list.
+#[test]
+fn tables_of_schemes_and_routers_are_in_the_words_of_the_format() {
+    let schema = crate::schema(&Registry::default());
+    std::fs::write("/tmp/schema_link.json", schema.to_string()).unwrap();
+    for table in ["rcp", "kickass", "inrpp"] {
+        let text = schema["properties"][table].to_string();
+        for word in ["null", "\"default\"", "oneOf", "$ref", "\\n"] {
+            assert!(!text.contains(word), "{table}: {word} in {text}");
+        }
+    }
+}

@@ -1,19 +1,10 @@
 //! The files of a folder depend on each other in one direction: at every level of folders of every
-//! crate no circle among files and subfolders, but for those that are known and listed here. What
-//! a folder's own file (`lib.rs`, `mod.rs`, or `x.rs` next to `x/`) defines belongs to none of its
-//! entries, as entries use it and it names them; what it only exports belongs to where it is.
 
 use super::modules::{Crate, ModulePath};
 use super::{File, assert_none, rust_files};
 use std::collections::{BTreeMap, BTreeSet};
 
 const ROOTS: [&str; 2] = ["lib.rs", "main.rs"];
-
-/// Crate, folder of `src` and entries of it that circle. No entry may be added.
-const CIRCLES: &[(&str, &str, &[&str])] = &[
-    // A packet names rows of the arena, and the arena holds, copies and drops packets.
-    ("forebay-base", "", &["arena", "packet", "packet_transfer", "ring"]),
-];
 
 /// Per entry of a folder, the entries that its code names.
 type Graph = BTreeMap<String, BTreeSet<String>>;
@@ -93,26 +84,14 @@ pub fn sources(files: &[File]) -> BTreeMap<String, BTreeMap<String, String>> {
     crates
 }
 
-/// Where the circles that are there and those that are listed part.
-fn complaints(found: &Circles, listed: &BTreeSet<Circle>) -> Vec<String> {
-    let shown = |(package, folder, entries): &Circle| {
-        format!("{package}/src/{folder}: {}", entries.join(", "))
-    };
-    let new = found.iter().filter(|(circle, _)| !listed.contains(*circle));
-    let new = new.map(|(circle, arrows)| format!("a new circle: {} ({arrows})", shown(circle)));
-    let gone = listed.iter().filter(|circle| !found.contains_key(*circle)).map(|circle| {
-        format!("this circle is no more, remove it from the list: {}", shown(circle))
-    });
-    new.chain(gone).collect()
-}
-
 #[test]
 fn files_do_not_circle() {
     let crates = sources(&rust_files());
     let found = crates.iter().flat_map(|(package, files)| circles_of_crate(package, files));
-    let owned = |names: &[&str]| names.iter().map(ToString::to_string).collect();
-    let listed = CIRCLES.iter().map(|(a, b, c)| (a.to_string(), b.to_string(), owned(c)));
-    assert_none(complaints(&found.collect(), &listed.collect()));
+    let shown = |((package, folder, entries), arrows): (Circle, String)| {
+        format!("a circle: {package}/src/{folder}: {} ({arrows})", entries.join(", "))
+    };
+    assert_none(found.map(shown).collect());
 }
 
 /// Only modules of tests are left out.
@@ -277,21 +256,4 @@ fn a_circle_is_seen_at_every_level_and_at_its_whole_length() {
     // The folder's own file and its entries name each other.
     let own = [("a/mod.rs", "mod x; pub struct A(x::X);"), ("a/x.rs", "use super::A;")];
     assert!(circles_of(&own).is_empty());
-}
-
-#[test]
-fn a_new_a_larger_and_a_gone_circle_are_complaints() {
-    let circle = |entries: &str| {
-        let entries = entries.split(' ').map(str::to_string).collect();
-        ("x".to_string(), "a".to_string(), entries)
-    };
-    let found = |entries: &[&str]| -> Circles {
-        entries.iter().map(|entries| (circle(entries), String::new())).collect()
-    };
-    let listed = BTreeSet::from([circle("b c")]);
-    assert_eq!(complaints(&found(&["b c"]), &listed), [""; 0]);
-    assert_eq!(complaints(&found(&["b c", "d e"]), &listed).len(), 1, "new");
-    assert_eq!(complaints(&found(&["b c d"]), &listed).len(), 2, "larger: new, and one gone");
-    let gone = complaints(&found(&[]), &listed);
-    assert_eq!(gone, ["this circle is no more, remove it from the list: x/src/a: b, c"]);
 }

@@ -1,11 +1,10 @@
 //! Storage for the cold parts of packets. An arena belongs to one partition of one run.
 
+use super::{Kind, Packet};
 use crate::digest::Digest;
 use crate::ids::{Ecn, IpVersion};
 use crate::options::OptionList;
-use crate::packet::{Kind, Packet};
-use crate::packet_transfer::PacketTransfer;
-use alloc::collections::BTreeMap;
+use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -89,6 +88,15 @@ struct Datagram {
     pieces: u32,
     /// Its name in all arenas of the run; of no meaning where there is only one.
     name: u64,
+}
+
+/// Cold parts of packets on their way to another arena.
+#[derive(Debug, Default)]
+pub(super) struct PackedColds {
+    /// In the order of their packets. That of a piece is followed by that of its datagram.
+    colds: VecDeque<Cold>,
+    /// Name and datagram of each piece.
+    datagrams: VecDeque<(u64, Packet)>,
 }
 
 /// The tag comes first: it is read before all else, and shares a cache line with the start of the
@@ -291,12 +299,12 @@ impl Arena {
         piece.datagram.map(|d| &self.datagrams.get(d.slot()).whole)
     }
 
-    /// Move the cold part of a packet into `transfer`.
+    /// Move the cold part of a packet into `packed`.
     #[cold]
-    pub(crate) fn pack_cold(&mut self, handle: Handle, transfer: &mut PacketTransfer) {
+    pub(super) fn pack_cold(&mut self, handle: Handle, packed: &mut PackedColds) {
         let cold = self.colds.remove(handle.slot());
         let datagram = cold.piece.and_then(|p| p.datagram);
-        transfer.colds.push_back(cold);
+        packed.colds.push_back(cold);
         let Some(at) = datagram else { return };
         let shared = self.datagrams.get_mut(at.slot());
         shared.pieces -= 1;
@@ -308,19 +316,19 @@ impl Arena {
             self.duplicate(&whole)
         };
         let handle = whole.cold();
-        transfer.datagrams.push_back((name, whole));
+        packed.datagrams.push_back((name, whole));
         if handle != Handle::NONE {
-            self.pack_cold(handle, transfer);
+            self.pack_cold(handle, packed);
         }
     }
-    /// Take the next cold part of a transfer into this arena.
+    /// Take the next of `packed` into this arena.
     #[cold]
-    pub(crate) fn unpack_cold(&mut self, transfer: &mut PacketTransfer) -> Handle {
-        let mut cold = transfer.colds.pop_front().expect("packed with its packet");
+    pub(super) fn unpack_cold(&mut self, packed: &mut PackedColds) -> Handle {
+        let mut cold = packed.colds.pop_front().expect("packed with its packet");
         if let Some(piece) = cold.piece.as_mut().filter(|p| p.datagram.is_some()) {
-            let (name, mut whole) = transfer.datagrams.pop_front().expect("packed with its piece");
+            let (name, mut whole) = packed.datagrams.pop_front().expect("packed with its piece");
             if whole.cold() != Handle::NONE {
-                whole.set_cold(self.unpack_cold(transfer));
+                whole.set_cold(self.unpack_cold(packed));
             }
             piece.datagram = Some(self.join_datagram(name, whole));
         }

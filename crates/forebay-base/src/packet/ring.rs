@@ -1,7 +1,7 @@
 //! A ring buffer of packets.
 
-use crate::arena::{Arena, Handle};
-use crate::packet::Packet;
+use super::Packet;
+use super::arena::{Arena, Handle};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 

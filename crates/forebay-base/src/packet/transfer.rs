@@ -1,20 +1,16 @@
 //! Packets that move from one arena to another.
 
-use crate::arena::{Arena, Cold, Handle};
-use crate::packet::Packet;
-use crate::ring::PacketRing;
-use alloc::collections::VecDeque;
+use super::Packet;
+use super::arena::{Arena, Handle, PackedColds};
+use super::ring::PacketRing;
 
 /// Packets in order, with their cold parts. They belong to no arena. The memory is reused.
 #[derive(Debug, Default)]
 pub struct PacketTransfer {
     /// The handles of cold parts are not valid here.
     packets: PacketRing,
-    /// Cold parts of those packets, in their order. That of a fragment is followed by that of its
-    /// datagram.
-    pub(crate) colds: VecDeque<Cold>,
-    /// Name and datagram of each fragment.
-    pub(crate) datagrams: VecDeque<(u64, Packet)>,
+    /// Cold parts of those packets.
+    colds: PackedColds,
 }
 
 impl PacketTransfer {
@@ -29,7 +25,7 @@ impl PacketTransfer {
     /// Put `packet` of `arena` after the others.
     pub fn pack(&mut self, packet: Packet, arena: &mut Arena) {
         if packet.cold() != Handle::NONE {
-            arena.pack_cold(packet.cold(), self);
+            arena.pack_cold(packet.cold(), &mut self.colds);
         }
         self.packets.push_back(packet);
     }
@@ -37,7 +33,7 @@ impl PacketTransfer {
     pub fn pack_all(&mut self, ring: &mut PacketRing, arena: &mut Arena) {
         while let Some(handle) = ring.front().map(Packet::cold) {
             if handle != Handle::NONE {
-                arena.pack_cold(handle, self);
+                arena.pack_cold(handle, &mut self.colds);
             }
             ring.move_front(&mut self.packets);
         }
@@ -46,7 +42,7 @@ impl PacketTransfer {
     pub fn unpack(&mut self, arena: &mut Arena) -> Option<Packet> {
         let mut packet = self.packets.pop_front()?;
         if packet.cold() != Handle::NONE {
-            packet.set_cold(arena.unpack_cold(self));
+            packet.set_cold(arena.unpack_cold(&mut self.colds));
         }
         Some(packet)
     }
