@@ -3,7 +3,7 @@
 
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::memory_estimate::RunMemory;
-use forebay_lab::scenario::{BUILTINS, LoadOptions, Scenario};
+use forebay_lab::scenario::{BUILTINS, Files, LoadOptions, Scenario};
 use forebay_lab::{Parallel, RunOptions, RunResult, run_one};
 use forebay_prerequisites::s3_data;
 use serde_json::Value;
@@ -15,9 +15,9 @@ const LONGEST: Span = Span::from_secs(1);
 /// A built-in scenario, cut short. None for the one whose map is not part of Forebay, where it is
 /// not at hand.
 fn short(name: &str) -> Option<Scenario> {
-    let base = if name == "s3" { Some(s3_data()?) } else { None };
+    let files = if name == "s3" { Files::In(s3_data()?) } else { Files::Beside };
     let load = |set: Vec<String>| {
-        let options = LoadOptions { set, base: base.clone(), ..LoadOptions::default() };
+        let options = LoadOptions { set, files: files.clone(), ..LoadOptions::default() };
         Scenario::load(name, &options).unwrap_or_else(|error| panic!("{error}"))
     };
     let whole = load(Vec::new());
