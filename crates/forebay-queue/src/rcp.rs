@@ -50,7 +50,7 @@ impl SchemeParams for RcpPortParams {
 }
 
 /// Lower the request of `packet` to `rate`, if it carries one.
-fn hop_time(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
+fn write_rate(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
     if packet.kind() == Kind::Tcp && packet.cold_part(arena).is_some() {
         Request::lower(&mut packet.cold_mut(arena).tcp_options, rate);
     }
@@ -88,7 +88,7 @@ impl PortScheme for RcpPort {
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
-        hop_time(&mut packet, self.control.rate_at(cx.now), cx.arena);
+        write_rate(&mut packet, self.control.rate_at(cx.now), cx.arena);
         packet
     }
     fn next_timeout(&self) -> Option<Time> {

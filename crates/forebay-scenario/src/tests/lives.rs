@@ -122,8 +122,8 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             "start = \"3s\"\nstop = \"2s\"".into(),
-            "small.toml:33:8: flows[0].stop: `2s` is out of range: expected a time behind the \
-             start of the flow (3s)",
+            "small.toml:33:8: flows[0].stop: `2s` is out of range: expected a time after the \
+             flow starts (3s)",
         ),
         (
             "packets = 1\nwrite = { rate = \"0bit/s\" }".into(),
