@@ -36,7 +36,7 @@ impl Limits {
     }
 }
 
-/// What a controller is made with.
+/// Inputs to make a controller.
 #[derive(Clone, Debug)]
 pub struct Init {
     /// Largest payload of a packet, in bytes: the segment of window arithmetic.
@@ -177,7 +177,7 @@ pub struct Loss {
     pub in_flight_bytes: u64,
 }
 
-/// What a congestion event was inferred from.
+/// The evidence for a congestion event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionCause {
     /// Loss detected by duplicate ACKs, SACK or RACK; or repaired by a tail loss probe.

@@ -141,7 +141,7 @@ impl State {
         self.room_bytes = bytes;
         self.credits = bytes / self.mss_bytes + u64::from(rest >= MIN_BYTES.into());
     }
-    /// What a packet takes of the room: headers count, so that one that is short takes more than
+    /// Room that a packet takes: headers count, so that one that is short takes more than
     /// its payload.
     fn charge_bytes(&self, payload_bytes: u32) -> u64 {
         let wire_bytes = u64::from(payload_bytes) + HEADER_BYTES;

@@ -3,7 +3,7 @@
 
 use forebay_base::{FlowId, Rate, Rng, Span, Time};
 
-/// What the application of a flow does besides writing all its bytes at its start.
+/// Behaviour of the application of a flow other than writing all its bytes at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppSchedule {
     /// It opens its connection when another flow has ended.

@@ -66,7 +66,7 @@ pub struct NodeSpec {
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone)]
 pub enum NodeKind {
     /// Has sockets, does not forward.
@@ -103,7 +103,7 @@ pub struct LinkSpec {
     pub overhead_bytes: u16,
     /// The queue in front of it.
     pub queue: QueueSpec,
-    /// What the port does besides queueing.
+    /// The port scheme: rate computation and signalling besides queueing.
     pub scheme: SchemeSpec,
 }
 

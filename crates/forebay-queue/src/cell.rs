@@ -91,7 +91,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct ProportionalFair {
     average_ns: f64,
-    /// What the averages are scaled to.
+    /// Scale of the averages.
     since: Time,
     scaled: Vec<f64>,
     /// When each was served last, by the count of services.

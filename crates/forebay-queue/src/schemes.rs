@@ -23,7 +23,7 @@ pub struct SchemeEntry {
     pub title: &'static str,
     /// RFC, draft or DOI.
     pub reference: &'static str,
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub summary: &'static str,
     /// The scheme with its default parameters.
     pub spec: fn() -> SchemeSpec,

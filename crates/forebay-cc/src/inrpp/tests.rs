@@ -345,8 +345,8 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
     }
     assert!(!pooled(&inrpp));
 
-    // Who has asked since the packet was sent may have dropped it for want of room: others pay
-    // for him.
+    // A router that has asked since the packet was sent may have dropped it for want of room:
+    // others pay for him.
     let mut inrpp = open();
     hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     (0..1_000).for_each(|_| lose(&mut inrpp, before));

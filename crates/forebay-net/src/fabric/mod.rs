@@ -84,7 +84,7 @@ impl Slot {
     }
 }
 
-/// What else is known of a link.
+/// Further properties of a link.
 struct Edge {
     from: NodeId,
     /// Input port at the node where it ends.

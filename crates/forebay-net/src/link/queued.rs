@@ -50,7 +50,7 @@ pub struct QueuedLink {
     starts_at_once: bool,
     /// The rate is constant: each time is an opportunity.
     always_open: bool,
-    /// What comes to an idle transmitter arrives at a time that is known then: the link is steady,
+    /// A packet for an idle transmitter arrives at a time that is known then: the link is steady,
     /// transparent, of constant rate, and without jitter.
     direct: bool,
     overhead_bytes: u16,

@@ -80,7 +80,7 @@ fn the_count_of_the_last_dropping_state_is_used_again_within_sixteen_intervals()
         assert_eq!(port.queue.control.count(), 8);
         while port.take(now).is_some() {}
         assert!(!port.queue.control.is_dropping(), "an empty queue ends the state");
-        // What the last emptying dropped is part of the count, too.
+        // Drops of the last emptying are part of the count, too.
         let before = port.queue.control.count();
         now += Span::from_secs_f64(pause_ms * 1e-3);
         overload(&mut port, &mut now, 1);

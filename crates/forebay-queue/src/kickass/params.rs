@@ -8,7 +8,7 @@ use forebay_base::{IPV4_HEADER_BYTES, ParamError, Params, Span, require};
 use forebay_signal::kickass::Code;
 use serde::{Deserialize, Serialize};
 
-/// What stands where a key is not given.
+/// Values of keys that are not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -158,7 +158,7 @@ impl KickAssPortParams {
         let KickAssPortParams { max_interval, initial_share, .. } = *self;
         RateParams { pair: None, initial_rtt, alpha, beta, gamma, max_interval, initial_share }
     }
-    /// What decides which packets are cut.
+    /// The choice of packets to cut.
     #[inline]
     pub(super) fn may_cut(&self) -> (u16, Ipv6) {
         (self.least_bytes, self.ipv6)

@@ -1,4 +1,4 @@
-//! What was sent and is not acknowledged yet, in stream order, each piece with its latest
+//! Segments sent and not yet acknowledged, in stream order, each with its latest
 //! transmission.
 //!
 //! Original transmissions are in stream order too, so only retransmissions need a list of their own
@@ -176,7 +176,7 @@ impl Scoreboard {
         (slot.sent_at, slot.tag) = (segment.sent_at, segment.tag);
         (slot.len, slot.flags) = (segment.len, segment.flags);
     }
-    /// What the rate sampler notes on the segment that was pushed last. Noted on each or on none.
+    /// Notes of the rate sampler on the segment that was pushed last. Noted on each or on none.
     pub(crate) fn push_flight(&mut self, flight: Flight) {
         self.flights.get_or_insert_default().0.push_back(flight);
     }
@@ -443,7 +443,7 @@ impl Scoreboard {
         let end = self.repeats.partition_point(|r| r.number < number);
         self.repeats.range(..end).rev().find_map(|r| self.repeated(r))
     }
-    /// What had been sent when retransmission `number` was.
+    /// Data sent by the time retransmission `number` was.
     pub(crate) fn sent_below(&self, number: u64) -> Option<u64> {
         let at = self.repeats.partition_point(|r| r.number < number);
         self.repeats.get(at).filter(|r| r.number == number).map(|r| r.sent_below)
