@@ -46,7 +46,7 @@ pub use outcome::{Reference, Wanted, fluid_reference};
 
 pub use forebay_scenario::ReferenceMode as Mode;
 
-/// What flows of that algorithm are compared with: as its bundle says.
+/// Reference for flows of that algorithm: as its bundle says.
 pub fn mode_of(registry: &Registry, algorithm: &str) -> Mode {
     let entry = registry.algorithm(algorithm);
     entry.map_or(Mode::SinglePath, |entry| entry.bundle().reference)

@@ -24,7 +24,7 @@ pub struct PacketCost {
     pub syn_bytes: f64,
     /// Length of its answer.
     pub syn_ack_bytes: f64,
-    /// What a packet on a detour is longer.
+    /// Extra length of a packet on a detour.
     pub detour_bytes: f64,
 }
 

@@ -132,7 +132,7 @@ impl Looks {
         Protocol { colour: protocol.colour.clone(), dash, ..own }
     }
 
-    /// What a reader must know where there are more names than looks.
+    /// Notes for readers where there are more names than looks.
     pub fn note(protocols: usize) -> Option<String> {
         (protocols > LOOKS).then(|| {
             format!(

@@ -44,7 +44,7 @@ macro_rules! series {
                 match self { $(Series::$variant => $unit),* }
             }
 
-            /// What it is of.
+            /// Its subject.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Series::$variant => $meaning),* }
             }

@@ -38,7 +38,7 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     starts.map(|first| table(&heads, &lines, first, columns)).collect()
 }
 
-/// What decides which rows are shown.
+/// Inputs that decide which rows are shown.
 pub(super) fn shown(results: &Results) -> Shown {
     Shown {
         flows: results.runs.iter().map(|run| run.per_flow.len()).max().unwrap_or(0),

@@ -43,7 +43,7 @@ pub struct RunOptions<'a> {
     pub looks: Option<Looks<'a>>,
     /// Receives the network before it runs.
     pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
-    /// What costs are measured with. Results do not depend on it; without clocks the costs of the
+    /// Clocks to measure costs with. Results do not depend on it; without clocks the costs of the
     /// result are zero, and progress is reported more often.
     pub clocks: Option<Clocks>,
 }

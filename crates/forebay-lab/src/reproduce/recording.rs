@@ -1,4 +1,4 @@
-//! What is kept of a run while it goes on, for measures that need more than its result.
+//! State kept of a run while it goes on, for measures that need more than its result.
 
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};

@@ -120,7 +120,7 @@ fn spell_out(item: &mut Item, key: &str) {
     }
 }
 
-/// What an element of an array of tables is called.
+/// Name of an element of an array of tables.
 fn name_of(item: &Item) -> Option<String> {
     let Value::Table(entries) = &item.value else { return None };
     let text = |key: &str| {

@@ -1,4 +1,4 @@
-//! What a value takes, from its JSON Schema: for parameters whose type only serde knows.
+//! Accepted values, from a JSON Schema: for parameters whose type only serde knows.
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::note;
@@ -70,7 +70,7 @@ fn forms(root: &Json, schema: &Json, names: &mut Vec<Json>, others: &mut Vec<Jso
     others.push(schema);
 }
 
-/// What a value takes.
+/// Accepted values.
 pub(crate) enum Takes {
     Number,
     Integer(i64, i64),

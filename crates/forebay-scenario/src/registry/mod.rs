@@ -1,4 +1,4 @@
-//! What a scenario can name: controllers, queue disciplines, port schemes, routers. A [`Registry`]
+//! Names for scenarios: controllers, queue disciplines, port schemes, routers. A [`Registry`]
 //! has one list for each kind: the lines of its table, then those that a program registers
 //! ([`Registration`]). Both are of one type, which knows nothing of the type of the parameters.
 
@@ -32,7 +32,7 @@ use std::sync::{Arc, LazyLock};
 pub trait Kind: Word {
     /// What is made of parameters.
     type Machine: Clone + Send + Sync + 'static;
-    /// What else there is to know of one of them.
+    /// Further properties of one of them.
     type Traits: Clone + Default + Send + Sync + 'static;
     /// Its list.
     fn lines(of: &Registry) -> &Lines<Self>;
@@ -52,13 +52,13 @@ pub struct Line<K: Kind> {
     pub title: String,
     /// RFC, draft or DOI; empty if there is none.
     pub reference: String,
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub summary: String,
     /// What is implemented, line by line.
     pub about: Vec<String>,
     /// JSON Schema of the parameters.
     pub schema: Json,
-    /// What else there is to know.
+    /// Further properties.
     pub traits: K::Traits,
     /// Makes it of the parameters that are given.
     pub(crate) make: Box<Make<K>>,
@@ -107,7 +107,7 @@ impl<K: Kind> fmt::Debug for Line<K> {
 /// The lines of a kind.
 pub type Lines<K> = Vec<Arc<Line<K>>>;
 
-/// What scenarios can name: the tables of this build, and what a program has registered. A plain
+/// Names for scenarios: the tables of this build, and what a program has registered. A plain
 /// value: a scenario is loaded with one ([`LoadOptions`](crate::LoadOptions)) and keeps it.
 #[derive(Clone, Debug)]
 pub struct Registry {

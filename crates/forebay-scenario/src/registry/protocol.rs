@@ -6,7 +6,7 @@
 
 use crate::keys::inrpp;
 
-/// What a protocol needs besides its controller and its receiver half. Of a registered one:
+/// Requirements of a protocol besides its controller and its receiver half. Of a registered one:
 /// [`Registration::needs`].
 ///
 /// [`Registration::needs`]: crate::Registration::needs
@@ -17,7 +17,7 @@ pub struct NetworkRequirements {
     pub port: Option<&'static str>,
     /// The kind of all routers, by name, unless the scenario gives them one; None: any will do.
     pub router: Option<&'static str>,
-    /// What its results are compared with.
+    /// The reference for its results.
     pub reference: ReferenceMode,
     /// What links between routers carry beyond their MTU, in bytes: room for what ports or routers
     /// add to a full-sized packet.
@@ -63,7 +63,7 @@ const BUNDLES: &[(&str, NetworkRequirements)] = &[
 ];
 
 impl NetworkRequirements {
-    /// What a protocol has that needs nothing.
+    /// Values of a protocol that needs nothing.
     pub const NONE: NetworkRequirements = NetworkRequirements {
         port: None,
         router: None,
