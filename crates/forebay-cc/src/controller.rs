@@ -162,7 +162,7 @@ pub struct Delivered {
     pub rtt: Option<Span>,
 }
 
-/// One packet is taken for lost.
+/// One packet is declared lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// The tag it was given.
@@ -490,8 +490,8 @@ pub trait Controller: Send {
     /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
     /// How losses are to be found; None: as the transport is configured. Asked when the handshake
-    /// is over; where it [stamps](Traits::edits_headers), again after each ACK with options: what
-    /// the path says of itself may have changed.
+    /// is over; where it [edits headers](Traits::edits_headers), again after each ACK with options:
+    /// what the path says of itself may have changed.
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }

@@ -248,7 +248,7 @@ pub struct Inrpp {
     nonce: Option<Nonce>,
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
-    /// The echo of `nonce`, or an empty notice, ready to be stamped.
+    /// The echo of `nonce`, or an empty notice, ready to be written.
     option: OptionList,
     tcp: Box<Tcp>,
 }

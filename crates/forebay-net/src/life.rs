@@ -14,8 +14,8 @@ pub struct AppSchedule {
     pub stop: Option<Time>,
     /// How it writes; None: all it has at once.
     pub write: Option<Writing>,
-    /// That it has not started when the run ends is no lack: it is one of more flows than there
-    /// is time for.
+    /// That it has not started when the run ends is not a failure: it is one of more flows than
+    /// there is time for.
     pub spare: bool,
 }
 

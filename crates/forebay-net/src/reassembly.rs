@@ -211,7 +211,7 @@ impl Reassembly {
         let pieces = self.take_pieces(now, packet, arena, drops)?;
         join(pieces, plan, arena, drops)
     }
-    /// The same without putting them together: all fragments of the datagram, in order of offset.
+    /// The same without reassembly: all fragments of the datagram, in order of offset.
     pub(crate) fn take_pieces(
         &mut self,
         now: Time,
@@ -606,7 +606,7 @@ mod tests {
     }
 
     /// The identification has come round: the first fragment of one segment and the tail of another
-    /// are a datagram with a wrong checksum, which is no TCP segment (RFC 4963). Where both were
+    /// are a datagram with a wrong checksum, which is not a TCP segment (RFC 4963). Where both were
     /// the same segment, sent twice, it is that segment.
     #[test]
     fn pieces_of_two_datagrams_are_judged_by_the_checksum_of_tcp() {

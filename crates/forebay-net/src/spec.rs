@@ -221,7 +221,7 @@ impl FlowSpec {
     pub fn stop(&self) -> Option<Time> {
         self.life.as_ref()?.stop
     }
-    /// True if it is no lack that it has not started when the run ends.
+    /// True if it is not a failure that it has not started when the run ends.
     pub fn is_spare(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.spare)
     }

@@ -50,9 +50,9 @@ pub enum SchedulerKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UserBy {
-    /// The address of the destination, for the way down.
+    /// The address of the destination, for the downlink.
     Destination,
-    /// The address of the source, for the way up.
+    /// The address of the source, for the uplink.
     Source,
 }
 

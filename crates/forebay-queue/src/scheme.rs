@@ -71,7 +71,7 @@ impl<'a> TrailingPackets<'a> {
     }
 }
 
-/// Meter and egress of one port: one scheme measures and stamps, another measures and cuts.
+/// Meter and egress of one port: one scheme measures and writes rates, another measures and cuts.
 pub trait PortScheme: Send {
     /// A packet arrives at the port, before any drop: read it, and change what routers may change.
     /// `queue` is what waits, without it.

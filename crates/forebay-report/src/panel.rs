@@ -303,7 +303,7 @@ impl<'a> Sorter<'a> {
         });
         named.collect()
     }
-    /// The rates of links; of one with a trace the rate is no threshold.
+    /// The rates of links; of one with a trace the rate is not a threshold.
     pub fn capacity<'b>(
         &self,
         links: impl Iterator<Item = &'b (&'b String, &'b Trace)>,

@@ -175,7 +175,7 @@ fn a_flow_once_slowed_down_ramps_after_a_timeout() {
     hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 7));
     expire(&mut inrpp, true);
-    // Doubled by the ACKs of each round up to 4 segments; "nothing" is no request.
+    // Doubled by the ACKs of each round up to 4 segments; "nothing" is not a request.
     for window in [1, 2, 4, 5] {
         assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
         (0..window).for_each(|_| hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 7)));

@@ -3,7 +3,7 @@
 use super::doc::{Counted, MetricDoc, Unit, aside};
 use super::table::METRICS;
 
-/// A name in results or in the table that is no metric.
+/// A name in results or in the table that is not a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultDoc {
     /// The key in JSON.

@@ -51,7 +51,7 @@ pub enum Fragments {
     Pass,
     /// It drops them: [`DropReason::Middlebox`].
     Drop,
-    /// It puts datagrams together and sends them on whole, as far as the MTU of the link allows;
+    /// It reassembles datagrams and sends them on whole, as far as the MTU of the link allows;
     /// else as they came.
     Whole,
     /// It holds fragments until all of a datagram are there, and sends them on as they came, in

@@ -57,7 +57,7 @@ pub struct QueuedLink {
     delay: Span,
     /// End of the last transmission, also if its packet is on the wire already.
     transmitting: Option<Transmission>,
-    /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of
+    /// In order of arrival, their hop time; packets that arrive at the same time stay in order of
     /// departure.
     wire: PacketRing,
     /// Arrival of the packet that was put on the wire last. Later packets do not arrive before it,

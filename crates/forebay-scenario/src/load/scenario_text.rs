@@ -83,7 +83,7 @@ impl ScenarioText {
     }
 }
 
-/// The fault of a scenario that cannot be read: where it is no path, the names that there are.
+/// The fault of a scenario that cannot be read: where it is not a path, the names that there are.
 fn not_read(name_or_path: &str, fault: Fault) -> Fault {
     let is_path = name_or_path.contains(['/', '\\']) && !Builtin::has_group_of(name_or_path);
     let named = is_path || name_or_path.ends_with(".toml");

@@ -52,7 +52,7 @@ pub struct Scenario {
     pub tcp: TcpConfig,
     /// Protocols with a configuration of their own.
     pub tcp_of: Vec<(Name, TcpConfig)>,
-    /// Kind of the routers that do not set it; None: what the protocols of a run
+    /// Kind of the routers that do not set it; None: the one that the protocols of a run
     /// need.
     pub router: Option<Arc<Chosen<Routers>>>,
     /// Routers of INRPP.
@@ -187,7 +187,7 @@ impl Flow {
     pub fn is_endless(&self) -> bool {
         self.bytes.is_none() && !self.stops()
     }
-    /// True if it is no lack that it has not started when the run ends.
+    /// True if it is not a failure that it has not started when the run ends.
     pub fn is_spare(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.spare)
     }

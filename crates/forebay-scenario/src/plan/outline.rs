@@ -11,7 +11,7 @@ use std::fs;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-/// The sizes of a file; of its CSV files the number of lines, none where there is no such file.
+/// The sizes of a file; of its CSV files the number of lines, none where there is not such a file.
 pub(crate) fn outline(file: &File, base: &Path) -> Outline {
     let mut outline = Outline::default();
     let csv = file.csv.as_ref().map(|at| &at.value);

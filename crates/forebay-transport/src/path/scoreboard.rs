@@ -34,11 +34,11 @@ pub(crate) const SYN: u16 = 1;
 pub(crate) const FIN: u16 = 2;
 /// The peer reported it as received.
 pub(crate) const SACKED: u16 = 4;
-/// Taken for lost and not retransmitted yet: not in flight.
+/// Declared lost and not retransmitted yet: not in flight.
 pub(crate) const LOST: u16 = 8;
 /// Sent more than once.
 pub(crate) const REPEATED: u16 = 16;
-/// Retransmitted before it was taken for lost: both copies count as in flight (RFC 6675, SetPipe).
+/// Retransmitted before it was declared lost: both copies count as in flight (RFC 6675, SetPipe).
 pub(crate) const TWICE: u16 = 32;
 /// Its loss was reported: once is enough, even if it was taken back.
 pub(crate) const REPORTED: u16 = 64;
@@ -357,7 +357,7 @@ impl Scoreboard {
         self.lost_from = self.una;
     }
 
-    /// The segment is taken for lost. It must be outstanding.
+    /// The segment is declared lost. It must be outstanding.
     /// True the first time for this transmission.
     pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
         debug_assert!(self.segments[index].outstanding());

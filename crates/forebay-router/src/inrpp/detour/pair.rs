@@ -143,7 +143,7 @@ impl Detour {
     ///
     /// The next probe leaves T_p after the last, but not before that one's answer: the round trip
     /// becomes the interval where it is longer. A probe that stays unanswered for 1.5 intervals is
-    /// taken for lost; then twice that, and so on.
+    /// declared lost; then twice that, and so on.
     pub fn due(&self, probe_interval: Span) -> Option<Time> {
         let probe = self.probe_due(probe_interval)?;
         let stale = self.stale_at(probe_interval);

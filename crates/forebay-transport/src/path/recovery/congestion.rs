@@ -369,7 +369,7 @@ pub(super) enum SpuriousCheck {
 }
 
 impl SpuriousCheck {
-    /// New data goes before what is taken for lost.
+    /// New data goes before what is declared lost.
     pub(super) fn wants_new_data(&self) -> bool {
         matches!(self, SpuriousCheck::SecondAck { new_segments: 1.., .. })
     }

@@ -315,7 +315,7 @@ impl LossRecovery {
     pub(super) fn overrides_limits(&self, sender: &Sender) -> bool {
         self.force_retransmit && self.is_after_timeout(sender) && sender.board().lost_segments() > 0
     }
-    /// New data goes before what is taken for lost: F-RTO asks for it.
+    /// New data goes before what is declared lost: F-RTO asks for it.
     pub(super) fn wants_new_data(&self) -> bool {
         self.spurious.wants_new_data()
     }
