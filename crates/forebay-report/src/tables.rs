@@ -21,7 +21,7 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     let sizes = typical_sizes(&rows);
     let mut lines: Vec<Line> =
         rows.iter().zip(sizes).map(|(of, typical)| line(of, typical)).collect();
-    // Flows that did not start are said apart.
+    // Flows that did not start are reported separately.
     let completed = results
         .aggregate
         .iter()

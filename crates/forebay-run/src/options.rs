@@ -34,7 +34,7 @@ pub struct RunOptions<'a> {
     pub record: Option<&'a dyn Record>,
     /// Do not work out the reference.
     pub without_reference: bool,
-    /// References that other runs of the scenario have worked out; None: this run asks no other.
+    /// References computed by other runs of the scenario; None: this run shares none.
     pub known: Option<&'a ReferenceCache>,
     /// Threads to use in the run, if its network can be divided among that many; 0 and 1: one. A
     /// run that is observed uses one. Results do not depend on it.

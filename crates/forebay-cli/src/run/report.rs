@@ -64,7 +64,7 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         table.push(format!("{}{comma}{unit}", of.label), cells);
     }
     if sized > 0 {
-        // Flows that did not start are said apart.
+        // Flows that did not start are reported separately.
         let wanted = |a: &Aggregate| (sized * a.seeds.len()).saturating_sub(a.skipped);
         let completed = aggregates.iter().map(|a| format!("{} of {}", a.completed, wanted(a)));
         let nothing = published.iter().map(|_| "-".to_string());

@@ -512,8 +512,8 @@ fn protocol_table(entry: &Entry, key: &str) -> Result<ProtocolTable, Fault> {
 }
 
 impl Queue {
-    /// What is said here, and what `other` says in addition; its parameters only if the discipline
-    /// is the same.
+    /// The keys given here, and in addition those given in `other`; its parameters only if the
+    /// discipline is the same.
     fn or(&self, other: &Queue) -> Queue {
         let (mine, others) = (&self.table, &other.table);
         let name = |table: &QueueTable| table.discipline.as_ref().map(|at| at.value.clone());
@@ -532,7 +532,7 @@ impl Queue {
 }
 
 impl LinkParams {
-    /// What is said here, and what `other` says in addition.
+    /// The keys given here, and in addition those given in `other`.
     pub fn or(&self, other: &LinkParams) -> LinkParams {
         let queue = match (&self.queue, &other.queue) {
             (Some(mine), Some(other)) => {

@@ -92,7 +92,7 @@ impl<K: Kind> Line<K> {
     pub(crate) fn param_schema(&self) -> ParamSchema {
         ParamSchema { root: self.schema.clone(), params: self.schema.clone() }
     }
-    /// It with the parameters of which nothing is said.
+    /// It with default parameters.
     pub(crate) fn defaults(&self) -> Made<K> {
         (self.make)(&toml::Table::new()).expect("a line can be made of nothing")
     }
@@ -160,7 +160,7 @@ impl Registry {
         Ok(())
     }
 
-    /// All of a kind, those of the table first; the first is that of which nothing is said, where
+    /// All of a kind, those of the table first; the first is the default, where
     /// there is such a one. Controllers of the table are not there: see [`Registry::algorithms`].
     pub fn lines<K: Kind>(&self) -> &[Arc<Line<K>>] {
         K::lines(self)
@@ -190,7 +190,7 @@ impl<K: Kind> Chosen<K> {
     pub fn name(&self) -> &str {
         &self.line.name
     }
-    /// The one of which nothing is said.
+    /// The default.
     pub(crate) fn plain(line: &Arc<Line<K>>) -> Chosen<K> {
         Chosen::of(Arc::clone(line), line.defaults(), toml::Table::new())
     }
@@ -209,7 +209,7 @@ impl<K: Kind> Chosen<K> {
 }
 
 impl Chosen<Disciplines> {
-    /// True if it is that of queues of which nothing is said.
+    /// True if it is the default of queues.
     pub fn is_default(&self) -> bool {
         self.line.name == DISCIPLINES[0].name
     }

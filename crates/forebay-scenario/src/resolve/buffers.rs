@@ -44,7 +44,7 @@ pub(crate) fn follow(needed: &mut Needed<'_>, table: &Tcp, config: &mut TcpConfi
     }
 }
 
-/// What the buffers of the flows of a scenario must hold, worked out when first asked for.
+/// Required buffer sizes of the flows of a scenario, computed on first use.
 pub(crate) struct Needed<'a> {
     topology: &'a Topology,
     flows: &'a [Flow],

@@ -53,7 +53,7 @@ pub(crate) fn pace_of(
     }
 }
 
-/// Bytes that each packet costs in addition to its own; where nothing is said, those of mahimahi on
+/// Bytes that each packet costs in addition to its own; by default those of mahimahi on
 /// a delivery trace.
 pub(crate) fn overhead_bytes(params: &LinkParams, channel: &Channel) -> u16 {
     match (&params.overhead_bytes, channel.is_trace()) {

@@ -8,7 +8,7 @@
 //! network.
 //!
 //! All but what is in flight is counted, and multiplied by what each needs. What is in flight is
-//! worked out in `traffic.rs` as a fluid would have it, and is where estimate and run differ most.
+//! computed in `traffic.rs` as a fluid would have it, and is where estimate and run differ most.
 //! The constants were measured on x86-64 Linux with glibc by attributing the peak of the heap to
 //! who allocated it (heaptrack; `run s3` and `bench --only scale-5`, November 2026), and checked
 //! against peaks of whole runs: `docs/how-to/scale.md` has the table, with estimates of 1.0 to 2.1
