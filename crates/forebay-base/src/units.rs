@@ -109,7 +109,7 @@ pub struct Quantity<'a> {
     pub unit: &'a str,
 }
 
-/// Why a text is no quantity.
+/// Why a text is not a quantity.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Unread {
     /// The number is negative.

@@ -36,7 +36,7 @@ impl Limits {
     }
 }
 
-/// What a controller is made with.
+/// Inputs to make a controller.
 #[derive(Clone, Debug)]
 pub struct Init {
     /// Largest payload of a packet, in bytes: the segment of window arithmetic.
@@ -162,7 +162,7 @@ pub struct Delivered {
     pub rtt: Option<Span>,
 }
 
-/// One packet is taken for lost.
+/// One packet is declared lost.
 #[derive(Clone, Copy, Debug)]
 pub struct Loss {
     /// The tag it was given.
@@ -177,7 +177,7 @@ pub struct Loss {
     pub in_flight_bytes: u64,
 }
 
-/// What a congestion event was inferred from.
+/// The evidence for a congestion event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum CongestionCause {
     /// Loss detected by duplicate ACKs, SACK or RACK; or repaired by a tail loss probe.
@@ -272,6 +272,7 @@ pub enum LossPolicy {
     ///   [`Controller::rto_floor`]), or the wait of a repair if nothing else is outstanding, the
     ///   timer expires before the RTO. If the packet that the last one caused to be retransmitted
     ///   has arrived, and nothing since that was sent once, all that left before it is lost.
+    #[serde(alias = "patient")]
     HoldTolerant,
     /// A timer for each packet, of srtt x num / den.
     // No duplicate ACK counts.
@@ -489,8 +490,8 @@ pub trait Controller: Send {
     /// that is possible.
     fn on_spurious(&mut self, _now: Time) {}
     /// How losses are to be found; None: as the transport is configured. Asked when the handshake
-    /// is over; where it [stamps](Traits::edits_headers), again after each ACK with options: what
-    /// the path says of itself may have changed.
+    /// is over; where it [edits headers](Traits::edits_headers), again after each ACK with options:
+    /// what the path says of itself may have changed.
     fn loss_policy(&self) -> Option<LossPolicy> {
         None
     }

@@ -49,7 +49,7 @@ pub struct TcpHead {
     pub seq: u32,
 }
 
-/// One segment of the path was accepted: a datagram that came whole or was put together again. SYN,
+/// One segment of the path was accepted: a datagram that came whole or was reassembled. SYN,
 /// pure ACKs and what came before count as well; what the window, PAWS or RFC 5961 refuse does not.
 #[derive(Clone, Copy, Debug)]
 pub struct DatagramView<'a> {

@@ -136,7 +136,7 @@ impl Params {
     }
 }
 
-/// What limits a flow whose path has INRPP routers.
+/// The limit of a flow whose path has INRPP routers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Loop {
     Open,
@@ -151,7 +151,7 @@ enum Loop {
     },
 }
 
-/// What the flow is where no router holds for it, and what that is seen by. On the heap: most flows
+/// Mode of the flow where no router holds for it, and the evidence for it. On the heap: most flows
 /// never need it.
 struct Tcp {
     init: Init,
@@ -170,7 +170,7 @@ impl Tcp {
     }
 }
 
-/// What became of packets while routers were counted: rule 8.
+/// The fate of packets while routers were counted: rule 8.
 #[derive(Clone, Copy, Debug, Default)]
 struct Fate {
     delivered_bytes: u64,
@@ -248,7 +248,7 @@ pub struct Inrpp {
     nonce: Option<Nonce>,
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
-    /// The echo of `nonce`, or an empty notice, ready to be stamped.
+    /// The echo of `nonce`, or an empty notice, ready to be written.
     option: OptionList,
     tcp: Box<Tcp>,
 }

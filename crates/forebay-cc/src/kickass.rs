@@ -354,7 +354,7 @@ impl KickAss {
         }
         true
     }
-    /// Rule 5, the way back.
+    /// Rule 5, the return path.
     fn has_caught_up(&self, ack: &Ack<'_>) -> bool {
         let after_loss = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
         after_loss && self.rate.is_some_and(|rate| self.tcp_bps() >= rate.bps())

@@ -160,7 +160,7 @@ impl Params {
     }
 }
 
-/// What an interval is for.
+/// The purpose of an interval.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Role {
     /// One of equation 3.
@@ -178,7 +178,7 @@ enum Role {
 struct Interval {
     bps: f64,
     role: Role,
-    /// What it was begun for is still open if this is the sender's.
+    /// Its purpose is still open if this is the sender's.
     epoch: u64,
     /// When its first packet left, and when it is to end.
     began: Option<Time>,

@@ -63,7 +63,7 @@ pub struct Rcp {
     granted: Option<Rate>,
     srtt: Option<Span>,
     min_rtt: Span,
-    /// What the flow is while no router grants a rate.
+    /// The controller of the flow while no router grants a rate.
     tcp: NewReno,
     /// On the heap: only a new one of `tcp` needs it.
     init: Box<Init>,

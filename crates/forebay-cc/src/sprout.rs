@@ -11,7 +11,7 @@
 //! 1. the receiver's belief is a probability for each of 257 rates from 0 to 1000 packets/s. In a
 //!    tick each rate does Brownian motion of 200 packets/s per root second, an outage ends at a
 //!    rate of 1/s, and k packets came with a likelihood `Poisson(k; rate x tick)`
-//!    (`sprout/belief.rs`; section 3). A tick without a packet is no evidence while the
+//!    (`sprout/belief.rs`; section 3). A tick without a packet is not evidence while the
 //!    sender has nothing to send, which it announces on its last packet;
 //! 2. `F(h)` is the 5 % quantile of the packets of h ticks (`sprout/forecast.rs`);
 //! 3. on a new forecast Q is what is in flight. What is sent adds to Q; when the n-th tick since is
@@ -141,7 +141,7 @@ impl State {
         self.room_bytes = bytes;
         self.credits = bytes / self.mss_bytes + u64::from(rest >= MIN_BYTES.into());
     }
-    /// What a packet takes of the room: headers count, so that one that is short takes more than
+    /// Room that a packet takes: headers count, so that one that is short takes more than
     /// its payload.
     fn charge_bytes(&self, payload_bytes: u32) -> u64 {
         let wire_bytes = u64::from(payload_bytes) + HEADER_BYTES;

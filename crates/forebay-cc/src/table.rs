@@ -28,7 +28,7 @@ pub struct Entry {
     pub title: &'static str,
     /// RFC, draft or DOI.
     pub reference: &'static str,
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub summary: &'static str,
     /// The algorithm with its default parameters.
     pub spec: fn() -> Spec,

@@ -1,6 +1,6 @@
 //! CUBIC's congestion avoidance as Linux counts it (net/ipv4/tcp_cubic.c, `bictcp_update`;
 //! net/ipv4/tcp_cong.c, `tcp_cong_avoid_ai`): in whole segments and in ticks of the kernel's clock.
-//! What it does otherwise than the equations of `cubic`:
+//! Differences from the equations of `cubic`:
 //!
 //! 1. the window grows by one segment for each `cnt` segments acknowledged, `cnt = cwnd / (target -
 //!    cwnd)`;

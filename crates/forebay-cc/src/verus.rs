@@ -39,8 +39,8 @@
 //! packet's departure, the paper's from the time that it is missing, and needs no later packet to
 //! have arrived. A flow whose application has nothing to send does not raise D_est, and teaches the
 //! profile nothing; nor does a packet that left under another window than W (a drain, CUBIC's).
-//! What an epoch has not sent is not sent in the next one. Timeouts and retransmissions are the
-//! transport's.
+//! The unused allowance of an epoch does not carry over to the next one. Timeouts and
+//! retransmissions are the transport's.
 //!
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
 //! loss that leaves 20 packets or fewer, forgets then what large windows did, and raises D_min by

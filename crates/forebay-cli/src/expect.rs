@@ -33,7 +33,7 @@ pub fn outcome(of: &ExpectationResult) -> String {
 fn sentence(of: &ExpectationResult) -> (String, String) {
     let metric = comparable().find(|metric| metric.name == of.metric);
     let metric = metric.expect("results name what expectations may name");
-    // Of a share it is no value of the metric.
+    // Of a share it is not a value of the metric.
     let found_value = of.value.filter(|_| !matches!(of.over, Over::Share(_)));
     let found_value = found_value.map(|found| value(metric, found, &of.expected));
     let ends = ends(metric, &of.expected);

@@ -46,7 +46,7 @@ impl Failure {
             Failure::Interrupted(text) => (paint.yellow("interrupted:"), text, EXIT_INTERRUPTED),
             Failure::Unread => return 0,
         };
-        // If standard error cannot be written either, the exit code has to do.
+        // If standard error cannot be written either, the exit code must suffice.
         let _ = writeln!(stderr, "{head} {text}");
         code
     }

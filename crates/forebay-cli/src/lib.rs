@@ -51,7 +51,7 @@ fn run_with(registry: Arc<Registry>) -> ExitCode {
         Ok(cli) => cli,
         Err(message) => {
             // Help goes to standard output with code 0, the rest to standard error with code 2.
-            // If no one reads it, the code has to do.
+            // If no one reads it, the exit code must suffice.
             let _ = message.print();
             return ExitCode::from(message.exit_code() as u8);
         }

@@ -44,7 +44,8 @@ impl Target<'_> {
         }
     }
 
-    /// True if a file of others is there. A device or a pipe is no such file, nor is an empty one.
+    /// True if a file of others is there. A device or a pipe is not such a file, nor is an empty
+    /// one.
     fn is_foreign(&self) -> bool {
         if !fs::metadata(self.path).is_ok_and(|there| there.is_file() && there.len() > 0) {
             return false;
@@ -101,7 +102,7 @@ pub fn is_same_file(a: &Path, b: &Path) -> bool {
 /// Write a file next to its place, and rename it: readers see all of it or what was there
 /// before. Nothing is left if that fails.
 ///
-/// A link leads to the file that is written. What is no file, a device or a pipe, is written to as
+/// A link leads to the file that is written. A device or a pipe is written to as
 /// it is: to rename onto it would take it away from others.
 fn put(path: &Path, content: impl FnOnce(&mut File) -> io::Result<()>) -> io::Result<()> {
     let there = fs::metadata(path).ok();

@@ -87,7 +87,7 @@ fn left_in_groups(groups: &str, mount: &Path) -> Option<u64> {
 fn left_in_group(group: &Path, files: &Files) -> Option<u64> {
     let read = |name: &str| fs::read_to_string(group.join(name)).ok();
     let number = |name: &str| read(name)?.trim().parse::<u64>().ok();
-    // "max" is no number: no limit. Version 1 has a number beyond all memory instead.
+    // "max" is not a number: no limit. Version 1 has a number beyond all memory instead.
     let (limit, usage) = (number(files.limit)?, number(files.usage)?);
     let stat = read("memory.stat").unwrap_or_default();
     let inactive = stat.lines().find_map(|line| {

@@ -24,7 +24,7 @@ pub struct Summary {
     pub runs: Vec<RunResult>,
     /// Means over seeds, by protocol; without intervals where every seed gives the same result.
     pub aggregate: Vec<Aggregate>,
-    /// What each other protocol has more than the baseline, seed by seed; empty with one seed.
+    /// Differences of each other protocol from the baseline, seed by seed; empty with one seed.
     pub paired: Vec<Paired<&'static str>>,
     /// What the scenario expects, each expectation under each protocol that it is about.
     pub expectations: Vec<ExpectationResult>,
@@ -32,7 +32,7 @@ pub struct Summary {
     pub memory: SweepMemory,
     /// The runs that were wanted and did not finish.
     pub missing: Vec<Missing>,
-    /// What a reader should know: no randomness, flows that did not complete.
+    /// Notes for readers: no randomness, flows that did not complete.
     pub notes: Vec<String>,
 }
 
@@ -287,7 +287,7 @@ fn starved(name: &str, runs: &[&RunResult]) -> Option<String> {
     (nothing > 0).then(|| format!("{name}: {nothing} of {all} flows delivered nothing"))
 }
 
-/// What runs say themselves: each note once, with the number of runs that have it.
+/// Notes of runs: each note once, with the number of runs that have it.
 fn of_runs(name: &str, runs: &[&RunResult]) -> Vec<String> {
     let mut notes: Vec<(&str, usize)> = Vec::new();
     for note in runs.iter().flat_map(|run| &run.notes) {

@@ -5,7 +5,7 @@ use crate::spec::FlowSpec;
 use forebay_base::{Rng, Serializer, Span, Time};
 use forebay_transport::Connection;
 
-/// What it does next.
+/// Its next action.
 enum Act {
     Stop,
     Turn,

@@ -3,7 +3,7 @@
 
 use forebay_base::{FlowId, Rate, Rng, Span, Time};
 
-/// What the application of a flow does besides writing all its bytes at its start.
+/// Behaviour of the application of a flow other than writing all its bytes at its start.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct AppSchedule {
     /// It opens its connection when another flow has ended.
@@ -14,8 +14,8 @@ pub struct AppSchedule {
     pub stop: Option<Time>,
     /// How it writes; None: all it has at once.
     pub write: Option<Writing>,
-    /// That it has not started when the run ends is no lack: it is one of more flows than there
-    /// is time for.
+    /// That it has not started when the run ends is not a failure: it is one of more flows than
+    /// there is time for.
     pub spare: bool,
 }
 

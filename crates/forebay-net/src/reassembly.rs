@@ -25,8 +25,8 @@ pub struct ReassemblyLimits {
     /// No fragment is taken while those held take more memory than this, as [`piece_memory`]
     /// counts: `net.ipv4.ipfrag_high_thresh`, 4 MiB.
     pub memory_bytes: u64,
-    /// What is held of a datagram is dropped when its next fragment comes, if that is more than
-    /// this many fragments of its source after its last one: `net.ipv4.ipfrag_max_dist`, 64. 0
+    /// The held fragments of a datagram are dropped when its next fragment comes, if that is more
+    /// than this many fragments of its source after its last one: `net.ipv4.ipfrag_max_dist`, 64. 0
     /// turns it off. Nothing of this in IPv6, whose identifications do not come round so soon.
     pub max_distance: u32,
 }
@@ -144,7 +144,7 @@ impl Range {
     }
 }
 
-/// What becomes of a fragment besides those that are held.
+/// The fate of a fragment that is not held.
 enum Fit {
     /// It goes in at this place.
     At(usize),
@@ -187,7 +187,7 @@ struct Held {
     begun: u64,
     /// Fragments that have come so far, by source: of those of which fragments are held.
     came: BTreeMap<Addr, u64>,
-    /// What all that is held takes.
+    /// Memory of all that is held.
     memory: u64,
 }
 
@@ -211,7 +211,7 @@ impl Reassembly {
         let pieces = self.take_pieces(now, packet, arena, drops)?;
         join(pieces, plan, arena, drops)
     }
-    /// The same without putting them together: all fragments of the datagram, in order of offset.
+    /// The same without reassembly: all fragments of the datagram, in order of offset.
     pub(crate) fn take_pieces(
         &mut self,
         now: Time,
@@ -606,7 +606,7 @@ mod tests {
     }
 
     /// The identification has come round: the first fragment of one segment and the tail of another
-    /// are a datagram with a wrong checksum, which is no TCP segment (RFC 4963). Where both were
+    /// are a datagram with a wrong checksum, which is not a TCP segment (RFC 4963). Where both were
     /// the same segment, sent twice, it is that segment.
     #[test]
     fn pieces_of_two_datagrams_are_judged_by_the_checksum_of_tcp() {

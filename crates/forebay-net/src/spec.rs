@@ -66,7 +66,7 @@ pub struct NodeSpec {
     pub kind: NodeKind,
 }
 
-/// What a node is.
+/// The kind of a node.
 #[derive(Clone)]
 pub enum NodeKind {
     /// Has sockets, does not forward.
@@ -88,7 +88,7 @@ pub struct LinkSpec {
     pub wire: WireSpec,
     /// The queue in front of it.
     pub queue: QueueSpec,
-    /// What the port does besides queueing.
+    /// The port scheme: rate computation and signalling besides queueing.
     pub scheme: SchemeSpec,
 }
 
@@ -215,7 +215,7 @@ impl FlowSpec {
     pub fn stop(&self) -> Option<Time> {
         self.life.as_ref()?.stop
     }
-    /// True if it is no lack that it has not started when the run ends.
+    /// True if it is not a failure that it has not started when the run ends.
     pub fn is_spare(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.spare)
     }

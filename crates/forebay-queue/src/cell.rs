@@ -50,9 +50,9 @@ pub enum SchedulerKind {
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "kebab-case")]
 pub enum UserBy {
-    /// The address of the destination, for the way down.
+    /// The address of the destination, for the downlink.
     Destination,
-    /// The address of the source, for the way up.
+    /// The address of the source, for the uplink.
     Source,
 }
 
@@ -91,7 +91,7 @@ impl Params {
 #[derive(Clone, Debug)]
 pub struct ProportionalFair {
     average_ns: f64,
-    /// What the averages are scaled to.
+    /// Scale of the averages.
     since: Time,
     scaled: Vec<f64>,
     /// When each was served last, by the count of services.

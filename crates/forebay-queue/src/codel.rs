@@ -112,7 +112,7 @@ impl Setting {
     }
 }
 
-/// What packets are taken from.
+/// The source of packets.
 pub(crate) trait Source {
     /// The first packet.
     fn pop(&mut self) -> Option<Packet>;

@@ -1,5 +1,5 @@
 //! A port is a fixed pipeline: a [`PortScheme`] sees arrivals, a [`Discipline`] orders, marks and
-//! drops, and the scheme stamps and splits what leaves.
+//! drops, and the scheme writes rates into departing packets and splits them.
 //!
 //! Pure: `no_std`, no clock, no I/O.
 #![no_std]

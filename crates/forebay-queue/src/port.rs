@@ -1,9 +1,9 @@
-//! What the machines of a port are built for, and what they work with.
+//! Inputs to build the machines of a port, and their context at run time.
 
 use crate::limit::Limit;
 use forebay_base::{Arena, DropLog, DropReason, Ecn, Packet, Rate, Rng, Time};
 
-/// What a port is built for.
+/// Inputs to build a port.
 #[derive(Clone, Debug)]
 pub struct PortInit {
     /// The limit of its queue.

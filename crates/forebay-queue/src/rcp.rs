@@ -14,9 +14,9 @@
 //! 4. `T = min(d, 10 ms)`, the first one `N(T, 0.2 T)` so that ports do not move in step; R starts
 //!    at `0.05 C`.
 //!
-//! What leaves is stamped: its request is lowered to R. A packet that arrives near the end of an
-//! interval counts there as far as the link could have carried it by then, the rest of it in the
-//! next interval.
+//! The rate is written into departing packets: their request is lowered to R. A packet that arrives
+//! near the end of an interval counts there as far as the link could have carried it by then, the
+//! rest of it in the next interval.
 //!
 //! In equilibrium `y = gamma C` and q = 0, so N flows get `R = gamma C / N`; with gamma > 1 the
 //! queue stands at `q = alpha (gamma - 1) C d / beta`.
@@ -50,13 +50,13 @@ impl SchemeParams for RcpPortParams {
 }
 
 /// Lower the request of `packet` to `rate`, if it carries one.
-fn hop_time(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
+fn write_rate(packet: &mut Packet, rate: Rate, arena: &mut Arena) {
     if packet.kind() == Kind::Tcp && packet.cold_part(arena).is_some() {
         Request::lower(&mut packet.cold_mut(arena).tcp_options, rate);
     }
 }
 
-/// A port that stamps what leaves.
+/// A port that writes its rate into departing packets.
 #[derive(Clone, Debug)]
 pub struct RcpPort {
     control: RateControl,
@@ -88,7 +88,7 @@ impl PortScheme for RcpPort {
         _: Backlog,
         cx: &mut PortContext<'_>,
     ) -> Packet {
-        hop_time(&mut packet, self.control.rate_at(cx.now), cx.arena);
+        write_rate(&mut packet, self.control.rate_at(cx.now), cx.arena);
         packet
     }
     fn next_timeout(&self) -> Option<Time> {

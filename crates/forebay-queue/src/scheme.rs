@@ -27,7 +27,7 @@ impl<'a> TrailingPackets<'a> {
     /// Maximum number of packets that may leave after the first.
     pub const MOST: usize = 3;
 
-    /// What is put here goes into this list, as if it had come at `queued_at`.
+    /// Packets put here go into this list, as if it had come at `queued_at`.
     #[inline]
     pub(crate) fn new(packets: &'a mut VecDeque<Packet>, queued_at: Time) -> TrailingPackets<'a> {
         TrailingPackets { packets, queued_at }
@@ -72,7 +72,7 @@ impl<'a> TrailingPackets<'a> {
     }
 }
 
-/// Meter and egress of one port: one scheme measures and stamps, another measures and cuts.
+/// Meter and egress of one port: one scheme measures and writes rates, another measures and cuts.
 pub trait PortScheme: Send {
     /// A packet arrives at the port, before any drop: read it, and change what routers may change.
     /// `queue` is what waits, without it.

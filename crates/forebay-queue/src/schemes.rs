@@ -23,7 +23,7 @@ pub struct SchemeEntry {
     pub title: &'static str,
     /// RFC, draft or DOI.
     pub reference: &'static str,
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub summary: &'static str,
     /// The scheme with its default parameters.
     pub spec: fn() -> SchemeSpec,
@@ -153,7 +153,7 @@ macro_rules! schemes {
 
 schemes! {
     Rcp rcp(RcpPortParams): "rcp", "RCP", "doi:10.1007/11499169_22",
-        "Computes one rate for all flows, and stamps it into what leaves.";
+        "Computes one rate for all flows, and writes it into departing packets.";
     KickAss kickass(KickAssPortParams): "kickass", "Kick-Ass", "doi:10.1109/ICNP.2016.7784442",
         "Computes one rate for all flows, and says it by the length at which it cuts packets.";
 }

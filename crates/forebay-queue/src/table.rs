@@ -22,7 +22,7 @@ pub struct DisciplineEntry {
     pub title: &'static str,
     /// RFC, draft or DOI.
     pub reference: &'static str,
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub summary: &'static str,
     /// The discipline with its default parameters.
     pub spec: fn() -> DisciplineSpec,

@@ -10,7 +10,7 @@
 //!                  Σ y(of l) <= P + B t                         for each link l (price ν)     (2)
 //! ```
 //!
-//! What is solved is its dual, which has the same value and says who must stop:
+//! The solver treats its dual, which has the same value and says who must stop:
 //!
 //! ```text
 //! min Σ λ (C - F) + Σ ν P  so that  Σ λ A - Σ ν B >= 1                                        (3)

@@ -2,10 +2,10 @@
 //!
 //! The yardstick is a fluid that is shared max-min fair at every moment (processor sharing): no
 //! slow start, no queues, no losses. It carries what packets carry: payload, headers, what links
-//! add to each packet, and ACKs on the way back; a flow starts to send when its handshake is over,
-//! and its last byte arrives after the propagation and storing of its last packet. What it ignores:
-//! losses on wires and their repair, jitter of links, SACK blocks, the ACK that ends the handshake,
-//! probes.
+//! add to each packet, and ACKs on the return path; a flow starts to send when its handshake is
+//! over, and its last byte arrives after the propagation and storing of its last packet. What it
+//! ignores: losses on wires and their repair, jitter of links, SACK blocks, the ACK that ends the
+//! handshake, probes.
 //!
 //! Under [`Mode::SinglePath`] a flow keeps to the route of the simulation. Under [`Mode::Pooled`]
 //! what is on a link u-v between routers may also go u-x-v, for every router x next to both, in any
@@ -46,7 +46,7 @@ pub use outcome::{Reference, Wanted, fluid_reference};
 
 pub use forebay_scenario::ReferenceMode as Mode;
 
-/// What flows of that algorithm are compared with: as its bundle says.
+/// Reference for flows of that algorithm: as its bundle says.
 pub fn mode_of(registry: &Registry, algorithm: &str) -> Mode {
     let entry = registry.algorithm(algorithm);
     entry.map_or(Mode::SinglePath, |entry| entry.bundle().reference)

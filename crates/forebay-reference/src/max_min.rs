@@ -173,7 +173,7 @@ impl MaxMin {
             let (weight, detourable) = (used.weight * flows, used.detourable * flows);
             row.fixed += weight * level;
             row.detourable_fixed += detourable * level;
-            // What is left of a difference when nothing rises is rounding.
+            // A remaining difference when nothing rises is rounding.
             row.growth = if row.rising == 0 { 0.0 } else { row.growth - weight };
             row.detourable_growth =
                 if row.rising == 0 { 0.0 } else { (row.detourable_growth - detourable).max(0.0) };

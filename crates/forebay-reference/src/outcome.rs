@@ -67,7 +67,7 @@ impl Reference {
     }
 }
 
-/// What the reference of a run is to be.
+/// Inputs of the reference of a run.
 #[derive(Clone, Copy)]
 pub struct Wanted<'a> {
     /// The run.

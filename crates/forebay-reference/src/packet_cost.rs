@@ -24,7 +24,7 @@ pub struct PacketCost {
     pub syn_bytes: f64,
     /// Length of its answer.
     pub syn_ack_bytes: f64,
-    /// What a packet on a detour is longer.
+    /// Extra length of a packet on a detour.
     pub detour_bytes: f64,
 }
 
@@ -52,7 +52,7 @@ struct EndpointPair {
 }
 
 impl EndpointPair {
-    /// Bytes of options that the sender stamps on its next packet, a SYN or data, and that the
+    /// Bytes of options that the sender puts on its next packet, a SYN or data, and that the
     /// receiver puts on its answer.
     fn options(&mut self, syn: bool) -> [usize; 2] {
         let payload_bytes = if syn { 0 } else { self.payload_bytes };

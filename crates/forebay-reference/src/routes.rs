@@ -130,7 +130,7 @@ impl Setting {
     /// service, and after it the last packet, which may be shorter than the one before it and then
     /// waits for that. This is exact for a flow alone.
     pub fn last_byte_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
-        // What has no end but stops ends with a full packet.
+        // An unbounded flow that stops ends with a full packet.
         let most = spec.stop().map(|_| u64::from(u32::MAX));
         let Some(bytes) = spec.bytes.or(most).filter(|&bytes| bytes > 0) else { return 0.0 };
         let route = &self.routes[self.fluid.flows[flow].route as usize];

@@ -1,6 +1,6 @@
 //! Rates where ACKs meet the data of others.
 //!
-//! What limits a flow is the links of its data. On a link that carries data as well, ACKs take the
+//! A flow is limited by the links of its data. On a link that carries data as well, ACKs take the
 //! room that they need, a few percent of what they acknowledge, and data shares what is left: a
 //! fixed point, found by rounds of progressive filling, each with the ACKs of the round before. On
 //! a link of ACKs alone they limit their flows as data does.

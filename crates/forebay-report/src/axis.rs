@@ -85,7 +85,7 @@ fn steps(from: f64, to: f64, most: usize) -> Vec<f64> {
     let size = sizes.into_iter().find(|size| *size >= raw * (1.0 - 1e-9)).unwrap_or(10.0 * decade);
     let first = (from / size - 1e-9).ceil() as i64;
     let ticks = (first..).map(|number| number as f64 * size);
-    // What is a whole number of steps has rounding errors after its last digit.
+    // A whole number of steps has rounding errors after its last digit.
     let round = |tick: f64| (tick / size).round() * size;
     ticks.map(round).take_while(|tick| *tick <= to * (1.0 + 1e-9)).collect()
 }

@@ -81,11 +81,11 @@ struct Scale {
 #[derive(Clone, Debug, Serialize)]
 pub(super) struct Chart {
     id: &'static str,
-    /// What the section is called.
+    /// Name of the section.
     title: String,
     /// What a row is: the heading of the first column of the CSV.
     row: &'static str,
-    /// What the horizontal axis shows, and in which unit: "s" or "%".
+    /// Quantity on the horizontal axis, and in which unit: "s" or "%".
     quantity: &'static str,
     unit: &'static str,
     #[serde(flatten)]

@@ -43,7 +43,7 @@ pub(super) fn check(folders: &[PathBuf], path: &Path) -> Result<(), ReportError>
     }
 }
 
-/// True of a page that Forebay wrote: its head says so. What is no plain file is none, and is not
+/// True of a page that Forebay wrote: its head says so. A special file is none, and is not
 /// read: a device may have no end.
 fn is_page(path: &Path) -> bool {
     let mut head = Vec::new();

@@ -15,7 +15,7 @@ pub(super) struct Curve {
     pub about: String,
     /// Unit of x: "s", or empty for a ratio.
     pub x: &'static str,
-    /// What shares are of: "flows" or "packets".
+    /// Subject of shares: "flows" or "packets".
     pub of: &'static str,
     /// True if the share holds from point to point, else straight lines join them.
     pub stepped: bool,

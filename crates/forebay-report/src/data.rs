@@ -67,7 +67,7 @@ struct PanelData {
 
 #[derive(Serialize)]
 struct CurvesData {
-    /// What the horizontal axis shows, and in which unit.
+    /// Quantity on the horizontal axis, and in which unit.
     quantity: &'static str,
     unit: String,
     lines: Vec<XyLine>,

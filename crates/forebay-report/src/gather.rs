@@ -5,7 +5,7 @@ use super::parquet_rows::Row;
 use super::series::{Drawn, PUBLISHED, Series};
 use std::collections::BTreeMap;
 
-/// What a row is about.
+/// Subject of a row.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Entity {
     /// A path of a flow; both count from 1.
@@ -246,7 +246,7 @@ impl Sink {
 struct Emit<'a, 'b> {
     /// Its place among the metrics.
     metric: usize,
-    /// What one unit a second is drawn as.
+    /// Scale of one unit per second.
     scale: f64,
     terms: Terms<'a>,
     rates: &'b mut Option<Trace>,

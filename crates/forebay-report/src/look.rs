@@ -133,7 +133,7 @@ impl Looks {
         Protocol { colour: protocol.colour.clone(), dash, ..own }
     }
 
-    /// What a reader must know where there are more names than looks.
+    /// Notes for readers where there are more names than looks.
     pub fn note(protocols: usize) -> Option<String> {
         (protocols > LOOKS).then(|| {
             format!(
@@ -156,7 +156,8 @@ fn table_place(name: &str) -> Option<usize> {
     Registry::default().algorithms().iter().position(|algorithm| algorithm.name() == name)
 }
 
-/// The look that a name has where no other has it: FNV-1a of its letters, if it is no algorithm.
+/// The look that a name has where no other has it: FNV-1a of its letters, if it is not an
+/// algorithm.
 fn home(name: &str) -> usize {
     let hash = |hash: u32, byte: u8| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193);
     let place = table_place(name);

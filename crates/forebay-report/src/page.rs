@@ -27,7 +27,7 @@ const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 
 pub(super) struct Plots {
     /// The numbers.
     pub json: String,
-    /// What of them is left out.
+    /// The part of them that is left out.
     pub notes: Vec<String>,
     /// True if anything is drawn.
     pub drawn: bool,
@@ -41,7 +41,7 @@ pub(super) struct Plots {
     pub paired: String,
 }
 
-/// What the page is called, and what it says of where its numbers come from.
+/// Name of the page, and what it says of where its numbers come from.
 pub(super) struct Heading {
     /// As text.
     pub title: String,
@@ -49,7 +49,7 @@ pub(super) struct Heading {
     pub header: String,
     /// Of the folders, if there are several.
     pub labels: Vec<String>,
-    /// What a reader must know before comparing.
+    /// Notes for readers before comparing.
     pub notes: Vec<String>,
 }
 
@@ -132,7 +132,7 @@ fn header(results: &Results) -> String {
     )
 }
 
-/// What each protocol is measured against.
+/// The baseline of each protocol.
 fn references(results: &Results, protocols: &[Protocol]) -> String {
     let mut found: Vec<(String, Vec<&str>)> = Vec::new();
     for (aggregate, protocol) in results.aggregate.iter().zip(protocols) {

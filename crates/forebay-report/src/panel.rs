@@ -25,7 +25,7 @@ pub(super) struct Line {
     /// of its protocol.
     pub look: Option<usize>,
     pub trace: Trace,
-    /// What values are rounded to.
+    /// Rounding of values.
     pub step: f64,
 }
 
@@ -36,20 +36,20 @@ pub(super) struct Mark {
     pub steps: Vec<(f64, f64)>,
 }
 
-/// What a link could have carried, where that changes from moment to moment: drawn behind the
+/// Capacity of a link, where that changes from moment to moment: drawn behind the
 /// lines.
 #[derive(Clone, Debug)]
 pub(super) struct Area {
     pub label: String,
     pub trace: Trace,
-    /// What values are rounded to.
+    /// Rounding of values.
     pub step: f64,
 }
 
 /// Curves that are not over time.
 #[derive(Clone, Debug)]
 pub(super) struct Curves {
-    /// What the horizontal axis shows, and in which unit.
+    /// Quantity on the horizontal axis, and in which unit.
     pub x: (&'static str, String),
     /// A name and points for each.
     pub lines: Vec<(String, Vec<(f64, f64)>)>,
@@ -61,7 +61,7 @@ pub(super) struct Panel {
     pub group: &'static str,
     pub id: String,
     pub title: String,
-    /// What the vertical axis shows.
+    /// Quantity on the vertical axis.
     pub quantity: Cow<'static, str>,
     /// "bit/s", "B", "s", or what a controller says of what it publishes.
     pub unit: Cow<'static, str>,
@@ -87,7 +87,7 @@ pub(super) struct Panel {
 pub(super) struct Plot {
     pub group: &'static str,
     pub id: &'static str,
-    /// What the vertical axis shows.
+    /// Quantity on the vertical axis.
     pub quantity: &'static str,
     /// Of what; a rate is followed by the length of its windows.
     pub title: &'static str,
@@ -169,7 +169,7 @@ impl Panel {
     }
 }
 
-/// What values are rounded to: below a thousandth of the highest, and whole bytes where those are
+/// Rounding of values: below a thousandth of the highest, and whole bytes where those are
 /// enough.
 pub(super) fn step_of(unit: &str, highest: f64) -> f64 {
     let fine = 10f64.powi((highest.max(1e-9) / 1e4).log10().floor() as i32);
@@ -303,7 +303,7 @@ impl<'a> Sorter<'a> {
         });
         named.collect()
     }
-    /// The rates of links; of one with a trace the rate is no threshold.
+    /// The rates of links; of one with a trace the rate is not a threshold.
     pub fn capacity<'b>(
         &self,
         links: impl Iterator<Item = &'b (&'b String, &'b Trace)>,

@@ -27,42 +27,42 @@ pub(super) const GROUPS: [(&str, &str, &str); 10] = [
     (
         "goodput",
         "Goodput",
-        "What receivers could read: payload in order. When a hole is filled, what had arrived \
-         beyond it counts at once, so that this may exceed the capacity for a moment.",
+        "Payload in order at the receiver. When a hole is filled, the data that had arrived beyond \
+         it counts at once, so that this may briefly exceed the capacity.",
     ),
     (
         "delay",
         "One-way delay",
-        "Of the data packets that arrived since the sample before, from the transport of the \
-         sender to that of the receiver: waiting at the sender's interface, queues and caches \
-         included; retransmissions count with their own time, lost packets do not. Percentiles \
+        "Of the data packets that arrived since the previous sample, from the sender's transport \
+         to the receiver's, including the wait at the sender's interface, in queues and in caches; \
+         retransmissions count from their own departure, lost packets do not count. Percentiles \
          within 3 %.",
     ),
     ("senders", "Senders", "cwnd, pacing rate and smoothed RTT per sender."),
     (
         "published",
         "What controllers publish",
-        "Series of the congestion control itself, under the names and in the units that it gives.",
+        "Series of the congestion control itself, under its own names and units.",
     ),
-    ("queues", "Queues", "What waited at the ports of links, and the rate that RCP ports stamped."),
+    ("queues", "Queues", "Backlog at the ports of links, and the rate that RCP ports wrote."),
     (
         "signals",
         "Signals of Kick-Ass",
-        "What ports of the busiest links say by the lengths at which they cut packets: R, the \
+        "What ports of the busiest links signal by the lengths of first fragments: R, the \
          largest code of at most R (drawn codes may be one higher), and fallback, in which nothing \
          is cut unless it is an order to use TCP.",
     ),
     (
         "caches",
         "Caches",
-        "Bytes in the cache of an interface with its thresholds; what came in and went out, \
+        "Bytes in the cache of an interface with its thresholds; arrivals and departures, \
          detours included. Behind them the state of the interface.",
     ),
     (
         "sequence",
         "Sequence numbers",
-        "How far each flow was at its sender, after each cache on its path, and at its receiver. \
-         The height between two lines is what is on the way or in a cache between them.",
+        "Progress of each flow at its sender, after each cache on its path, and at its receiver. \
+         The height between two lines is the data in flight or cached between them.",
     ),
     ("shares", "Cache shares", "Bytes of each flow in the cache of an interface."),
 ];
@@ -166,7 +166,7 @@ const PLOTS: &[Plot] = &[
     ),
     plot("published", "cc", "", "", "", Draw::Own(published)),
     plot("queues", "queue", "queue", "waiting at the port", "B", Draw::Own(queues)),
-    plot("queues", "rcp", "rate", "rate stamped by RCP", "bit/s", Draw::Ports(Series::RcpRate)),
+    plot("queues", "rcp", "rate", "rate written by RCP", "bit/s", Draw::Ports(Series::RcpRate)),
     plot(
         "signals",
         "kickass",
@@ -195,7 +195,7 @@ const PLOTS: &[Plot] = &[
         "signals",
         "kickass-pieces",
         "pieces",
-        "packets made by cutting",
+        "fragments created",
         "1/s",
         Draw::PortRates(Series::KickAssPieces),
     ),

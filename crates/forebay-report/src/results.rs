@@ -1,4 +1,4 @@
-//! What a folder of results says in `summary.json` and `scenario.toml`.
+//! Contents of a folder of results in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
 use forebay_metrics::{Means, Metrics, RunValues};
@@ -112,7 +112,7 @@ impl Flow {
     }
 }
 
-/// What the fluid reference does with the flows of a run.
+/// Results of the fluid reference for the flows of a run.
 #[derive(Clone, Debug, Default, Deserialize)]
 pub(super) struct Reference {
     #[serde(default)]

@@ -54,7 +54,7 @@ struct Summary {
 pub(super) struct Scatter {
     id: &'static str,
     title: &'static str,
-    /// What the horizontal axis shows.
+    /// Quantity on the horizontal axis.
     quantity: &'static str,
     /// The axis of delays in s from 0, and the one that reaches around the points alone: a reader
     /// chooses.

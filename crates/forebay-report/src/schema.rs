@@ -19,7 +19,7 @@ pub struct FieldDoc {
     pub name: &'static str,
     /// Its type; of a key that may be absent with "optional" before it.
     pub kind: &'static str,
-    /// What it is, with unit and range.
+    /// Its meaning, with unit and range.
     pub meaning: &'static str,
 }
 
@@ -28,7 +28,7 @@ pub struct FieldDoc {
 pub struct FileDoc {
     /// Its name in the folder.
     pub name: &'static str,
-    /// What a row of it is.
+    /// Meaning of a row.
     pub meaning: &'static str,
     /// Its columns, in their order; those of [`FLOW_COLUMNS`] come after them in `flows.parquet`.
     columns: &'static [FieldDoc],

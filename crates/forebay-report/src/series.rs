@@ -44,7 +44,7 @@ macro_rules! series {
                 match self { $(Series::$variant => $unit),* }
             }
 
-            /// What it is of.
+            /// Its subject.
             pub const fn meaning(self) -> &'static str {
                 match self { $(Series::$variant => $meaning),* }
             }
@@ -58,7 +58,7 @@ macro_rules! series {
 }
 
 series! {
-    Cwnd "cwnd_bytes" "B" Values "Of a path: the window in force.";
+    Cwnd "cwnd_bytes" "B" Values "Of a path: the cwnd in force.";
     Ssthresh "ssthresh_bytes" "B" Values "Of a path: the slow start threshold, where it is set.";
     Srtt "srtt_ms" "ms" Values "Of a path: the smoothed round-trip time.";
     InFlight "in_flight_bytes" "B" Values "Of a path: bytes in flight.";
@@ -69,15 +69,15 @@ series! {
     Received "received_bytes" "B" Both "Of a flow: bytes in order at the receiver.";
     Arrived "arrived_bytes" "B" Rate "Of a flow: those, and bytes that arrived beyond a hole.";
     OneWayMean "one_way_delay_mean_ms" "ms" Values
-        "Of a class: mean one-way delay of data packets that arrived since the sample before.";
+        "Of a class: mean one-way delay of data packets that arrived since the previous sample.";
     OneWayP50 "one_way_delay_p50_ms" "ms" Values "Of a class: the median of those delays.";
     OneWayP95 "one_way_delay_p95_ms" "ms" Values "Of a class: the 95th percentile of those delays.";
-    Queue "queue_bytes" "B" Values "Of a port: what waits there.";
-    RcpRate "rcp_rate_bps" "bit/s" Values "Of a port: the rate that RCP stamps.";
-    KickAssRate "kickass_rate_bps" "bit/s" Values "Of a port: the rate that Kick-Ass says.";
+    Queue "queue_bytes" "B" Values "Of a port: its backlog.";
+    RcpRate "rcp_rate_bps" "bit/s" Values "Of a port: the rate that RCP writes.";
+    KickAssRate "kickass_rate_bps" "bit/s" Values "Of a port: the rate that Kick-Ass signals.";
     KickAssCode "kickass_code" "" Values "Of a port: the largest code of at most that; 0: none.";
     KickAssMode "kickass_mode" "" Values "Of a port: 0 Kick-Ass signals, 1 fallback.";
-    KickAssPieces "kickass_pieces" "" Count "Of a port: packets made by cutting since the start.";
+    KickAssPieces "kickass_pieces" "" Count "Of a port: fragments created since the start.";
     Transmitted "transmitted_bytes" "B" Rate "Of a port: bytes on the wire since the start.";
     Opportunities "opportunity_bytes" "B" Rate
         "Of a port whose link follows a trace: bytes of its opportunities since the start.";

@@ -21,7 +21,7 @@ type Settings = BTreeMap<String, String>;
 
 /// What a page of several folders says of their scenarios.
 pub(super) struct Differences {
-    /// What a reader must know before comparing.
+    /// Notes for readers before comparing.
     pub notes: Vec<String>,
     /// The values that differ, as HTML; empty of few folders and where nothing differs.
     pub table: String,

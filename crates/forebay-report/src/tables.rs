@@ -21,7 +21,7 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     let sizes = typical_sizes(&rows);
     let mut lines: Vec<Line> =
         rows.iter().zip(sizes).map(|(of, typical)| line(of, typical)).collect();
-    // Flows that did not start are said apart.
+    // Flows that did not start are reported separately.
     let completed = results
         .aggregate
         .iter()
@@ -38,7 +38,7 @@ pub(super) fn metrics(results: &Results, protocols: &[Protocol]) -> String {
     starts.map(|first| table(&heads, &lines, first, columns)).collect()
 }
 
-/// What decides which rows are shown.
+/// Inputs that decide which rows are shown.
 pub(super) fn shown(results: &Results) -> Shown {
     Shown {
         flows: results.runs.iter().map(|run| run.per_flow.len()).max().unwrap_or(0),

@@ -7,7 +7,7 @@ use forebay_base::{
     Arena, DropLog, DropReason, IpVersion, NodeId, Packet, Params, PortId, Rate, Rng, Time,
 };
 
-/// What forwarding may know of the ports of its node.
+/// View of the ports of its node for forwarding.
 pub trait Ports {
     /// Bytes that wait in the queue of a port, the packet in service not counted.
     fn backlog_bytes(&self, port: PortId) -> u64;
@@ -44,7 +44,7 @@ pub struct NodeContext<'a> {
     pub routes: &'a Routes,
     /// The ports of the node.
     pub ports: &'a dyn Ports,
-    /// What the driver is to do afterwards.
+    /// Work for the driver afterwards.
     pub work: &'a mut Work,
 }
 
@@ -59,7 +59,7 @@ pub struct RouterPort {
     pub neighbour: Option<NodeId>,
 }
 
-/// What a router is built for.
+/// Inputs to build a router.
 #[derive(Clone, Debug)]
 pub struct RouterInit<'a> {
     /// The node.
@@ -72,7 +72,7 @@ pub struct RouterInit<'a> {
     pub rng: Rng,
 }
 
-/// What a kind of router is configured with.
+/// Configuration of a kind of router.
 pub trait RouterSettings: Params + Send + Sync + 'static {
     /// The machine that it is for.
     type Router: Forwarding;

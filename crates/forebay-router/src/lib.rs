@@ -1,4 +1,4 @@
-//! What a node does with a packet: plain IP forwarding, and the door for machines that hold caches.
+//! Forwarding at a node: plain IP forwarding, and the door for machines that hold caches.
 //!
 //! Pure: `no_std`, no clock, no I/O.
 #![no_std]

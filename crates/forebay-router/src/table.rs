@@ -26,7 +26,7 @@ pub struct RouterEntry {
     pub title: &'static str,
     /// RFC, draft or DOI.
     pub reference: &'static str,
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub summary: &'static str,
     /// The router with its default settings.
     pub spec: fn() -> ForwardingSpec,

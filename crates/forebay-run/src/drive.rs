@@ -147,7 +147,7 @@ impl Drive<'_> {
     }
 }
 
-/// What the scenario says will happen: starts of flows, and events of the network. Before the next
+/// Scheduled events of the scenario: starts of flows, and events of the network. Before the next
 /// of them the network is not quiet, so that a stretch may cross multiples of the longest without a
 /// change of where the run ends.
 struct Ahead {

@@ -26,7 +26,7 @@ pub struct ExpectationResult {
     pub link: Option<String>,
     /// "<", "<=", ">", ">=", "==" or "within".
     pub op: &'static str,
-    /// What it is compared with, in the unit of the metric: one value, or the two of "within".
+    /// The expected value, in the unit of the metric: one value, or the two of "within".
     pub expected: Vec<f64>,
     /// Which value over seeds.
     pub over: Over,

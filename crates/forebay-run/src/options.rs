@@ -34,7 +34,7 @@ pub struct RunOptions<'a> {
     pub record: Option<&'a dyn Record>,
     /// Do not work out the reference.
     pub without_reference: bool,
-    /// References that other runs of the scenario have worked out; None: this run asks no other.
+    /// References computed by other runs of the scenario; None: this run shares none.
     pub known: Option<&'a ReferenceCache>,
     /// Threads to use in the run, if its network can be divided among that many; 0 and 1: one. A
     /// run that is observed uses one. Results do not depend on it.
@@ -43,7 +43,7 @@ pub struct RunOptions<'a> {
     pub looks: Option<Looks<'a>>,
     /// Receives the network before it runs.
     pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
-    /// What costs are measured with. Results do not depend on it; without clocks the costs of the
+    /// Clocks to measure costs with. Results do not depend on it; without clocks the costs of the
     /// result are zero, and progress is reported more often.
     pub clocks: Option<Clocks>,
 }

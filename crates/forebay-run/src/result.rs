@@ -54,7 +54,7 @@ pub struct RunResult {
     pub one_way: BTreeMap<String, Histogram>,
     /// What a fluid model with max-min fair sharing would have done.
     pub reference: Reference,
-    /// What a reader should know of this run; absent from JSON if there is nothing.
+    /// Notes for readers of this run; absent from JSON if there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
 }
@@ -67,7 +67,7 @@ pub struct Parallel {
     /// Why they are fewer than were wanted.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub fewer_threads: Option<String>,
-    /// What only a run in several threads has.
+    /// Results of a run in several threads only.
     #[serde(flatten)]
     pub shares: Option<Shares>,
 }

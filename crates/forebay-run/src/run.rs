@@ -94,7 +94,7 @@ fn build_and_run(
     Ok(result)
 }
 
-/// The reference, worked out before the run so that waiting for it looks like waiting for the run.
+/// The reference, computed before the run so that waiting for it looks like waiting for the run.
 fn reference(
     start: &RunStart<'_>,
     bounds: &Bounds,

@@ -308,7 +308,7 @@ impl Simulation {
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {
         LinkOutcome { link: self.fabrics_of(link).0.link(link), now: self.now }
     }
-    /// What a link may do ahead of time in this run, and why not.
+    /// The early transit that a link is eligible for in this run, or why not.
     pub fn early_transit(&self, link: LinkId) -> LinkEarlyTransit {
         self.fabrics_of(link).0.early_transit(link)
     }

@@ -1,4 +1,4 @@
-//! What a connection is made with, and what it shows.
+//! Inputs to make a connection, and the views of it.
 
 use crate::config::TcpConfig;
 use alloc::sync::Arc;
@@ -31,7 +31,7 @@ pub struct PathSetup {
     pub feedback: AnyFeedback,
 }
 
-/// What a connection is made with.
+/// Inputs to make a connection.
 pub struct Setup {
     /// Configuration, shared by all connections of a kind.
     pub config: Arc<TcpConfig>,

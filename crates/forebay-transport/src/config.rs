@@ -1,4 +1,4 @@
-//! What a connection is configured with.
+//! Configuration of a connection.
 
 use alloc::format;
 use forebay_base::units::Bytes;

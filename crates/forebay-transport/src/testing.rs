@@ -39,7 +39,7 @@ impl SentPacket {
     }
 }
 
-/// What a wire does with a packet.
+/// The fate of a packet on a wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Delivery {
     Deliver,

@@ -74,8 +74,8 @@ impl PacketRing {
         *slot = packet;
         slot
     }
-    /// Insert `packet` after all that are stamped with its time or an earlier one. The ring must
-    /// be in order of stamps.
+    /// Insert `packet` after all that have its hop time or an earlier one. The ring must
+    /// be in order of hop times.
     pub fn insert_by_stamp(&mut self, packet: Packet) {
         self.push_back(packet);
         let mut at = self.len - 1;

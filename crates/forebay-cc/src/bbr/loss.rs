@@ -97,7 +97,7 @@ impl Undo {
 const APP_LIMITED: u64 = 1 << 63;
 const VOLUME: u64 = (1 << 31) - 1;
 
-/// What a packet takes with it: bytes in flight (31 bits: a flow has 2^30 at most), total bytes
+/// State carried by a packet: bytes in flight (31 bits: a flow has 2^30 at most), total bytes
 /// lost modulo 2^32, whether the application limits the sender.
 pub(super) fn tag(sent: &Sent, lost: u64) -> Tag {
     let limited = if sent.app_limited { APP_LIMITED } else { 0 };
@@ -230,7 +230,7 @@ impl Machine {
         self.note_loss(now);
         self.signals.marked = self.state == State::Startup || self.cycle.is_probe_sample;
     }
-    /// What was in flight when the mark was set was too much.
+    /// The data in flight when the mark was set was too much.
     pub(super) fn answer_mark(&mut self, news: &AckSample) {
         let Some(sample) = &news.delivery else { return };
         if core::mem::take(&mut self.signals.marked) && self.cycle.is_probe_sample {

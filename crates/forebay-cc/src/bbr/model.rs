@@ -109,7 +109,7 @@ impl Aggregation {
     pub(super) fn new() -> Aggregation {
         Aggregation { since: Time::ZERO, delivered: 0, extra: WindowedMax::new() }
     }
-    /// What is delivered is counted from `now` on.
+    /// Delivered bytes are counted from `now` on.
     pub(super) fn restart(&mut self, now: Time) {
         self.since = now;
     }

@@ -81,7 +81,7 @@ impl Machine {
         self.restore_cwnd();
         self.reset_shortterm();
         if self.full_pipe.reached {
-            // What is in flight is below the BDP: there is nothing to drain.
+            // The data in flight is below the BDP: there is nothing to drain.
             self.start_down(now);
             self.start_cruise();
         } else {

@@ -25,7 +25,7 @@ pub(super) struct Policer {
     lost: u64,
 }
 
-/// What a policer is found by.
+/// State to detect a policer.
 pub(super) struct PolicerAck {
     /// Bytes delivered and lost in total.
     pub delivered: u64,

@@ -175,7 +175,7 @@ fn a_flow_once_slowed_down_ramps_after_a_timeout() {
     hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 7));
     expire(&mut inrpp, true);
-    // Doubled by the ACKs of each round up to 4 segments; "nothing" is no request.
+    // Doubled by the ACKs of each round up to 4 segments; "nothing" is not a request.
     for window in [1, 2, 4, 5] {
         assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
         (0..window).for_each(|_| hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 7)));
@@ -345,8 +345,8 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
     }
     assert!(!pooled(&inrpp));
 
-    // Who has asked since the packet was sent may have dropped it for want of room: others pay
-    // for him.
+    // A router that has asked since the packet was sent may have dropped it for want of room:
+    // others pay for him.
     let mut inrpp = open();
     hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     (0..1_000).for_each(|_| lose(&mut inrpp, before));

@@ -4,7 +4,7 @@ use crate::ParamError;
 use forebay_base::require;
 use serde::{Deserialize, Serialize};
 
-/// What the parameters have that are not given.
+/// Values of parameters that are not given.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]
@@ -32,7 +32,7 @@ pub enum RateSelection {
     Min,
 }
 
-/// What the flow is in TCP mode.
+/// The controller of the flow in TCP mode.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

@@ -17,7 +17,7 @@ use forebay_signal::kickass::{Code, OFFER_BYTES, Offer, REPORT_BYTES, Report};
 const WAITING: usize = 8;
 /// Round trip of which nothing is known.
 const FIRST_RTT: Span = Span::from_millis(100);
-/// What the first round trip may be taken for: it may hold a pause of the application.
+/// Assumed first round trip: it may hold a pause of the application.
 const RTT_BOUNDS: (Span, Span) = (Span::from_millis(1), Span::from_secs(1));
 /// A mean of two neighbours is at most a code from either: `exp(8 / 128)`, and room for rounding.
 const STEP: f64 = 1.065;

@@ -28,7 +28,7 @@ pub enum Model {
     Ewma,
 }
 
-/// What the sender takes off its estimate of the queue when a tick is over.
+/// How much the sender subtracts from its estimate of the queue when a tick is over.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

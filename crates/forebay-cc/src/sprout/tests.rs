@@ -55,7 +55,7 @@ fn a_rate_moves_by_sigma_in_a_root_second() {
     assert!((out[0] - 0.552747).abs() < 1e-6, "{}", out[0]);
 }
 
-/// What is believed and what is expected are the same matrix from both sides.
+/// Belief and expectation are the same matrix from both sides.
 #[test]
 fn a_belief_and_an_expectation_take_the_same_steps() {
     let grid = stock();

@@ -34,7 +34,7 @@ fn of_metric(name: &str) -> Option<&'static str> {
     rows.find(|row| row.label == name || row.label == plain).map(|row| row.name)
 }
 
-/// What it is, and where it is in JSON.
+/// Its meaning, and its place in JSON.
 fn find(name: &str) -> Option<(&'static str, String)> {
     let plain = plain(name);
     let of_runs = || {

@@ -4,7 +4,7 @@
 pub struct TypeDoc {
     /// Its name in lists of types.
     pub name: &'static str,
-    /// What a value of it is.
+    /// Meaning of a value.
     pub what: &'static str,
 }
 

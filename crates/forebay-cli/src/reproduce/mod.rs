@@ -132,7 +132,7 @@ fn over_seeds(rows: &[&ComparedRow]) -> String {
     }
 }
 
-/// What a row shows.
+/// Contents of a row.
 struct Cells {
     unit: &'static str,
     published: String,

@@ -27,7 +27,7 @@ pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: 
     text
 }
 
-/// What the experiment is.
+/// Description of the experiment.
 pub fn head(experiment: &ExperimentHead, rows: &[&ComparedRow], paint: Paint) -> String {
     let title = format!("{}: {}", experiment.name, experiment.title);
     let mut text = paint.bold(wrap(&title, 0).trim_end());

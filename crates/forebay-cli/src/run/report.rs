@@ -33,7 +33,7 @@ pub fn text(
         let _ = write!(text, "{}", paint.dim(wrap(&line, 0).trim_end()) + "\n");
     }
     let _ = write!(text, "{}", paint.dim(wrap(&memory(summary), 0).trim_end()) + "\n");
-    // What is missing is reported at the end, in ranges of seeds.
+    // Missing runs are reported at the end, in ranges of seeds.
     for note in summary.notes.iter().filter(|note| !note.starts_with("missing:")) {
         text.push_str(&paint.note(note));
     }
@@ -64,7 +64,7 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
         table.push(format!("{}{comma}{unit}", of.label), cells);
     }
     if sized > 0 {
-        // Flows that did not start are said apart.
+        // Flows that did not start are reported separately.
         let wanted = |a: &Aggregate| (sized * a.seeds.len()).saturating_sub(a.skipped);
         let completed = aggregates.iter().map(|a| format!("{} of {}", a.completed, wanted(a)));
         let nothing = published.iter().map(|_| "-".to_string());
@@ -73,9 +73,9 @@ fn results(scenario: &Scenario, aggregates: &[Aggregate], published: &[&Publishe
     table
 }
 
-/// What decides which rows are shown.
+/// Inputs that decide which rows are shown.
 pub fn shown(scenario: &Scenario, aggregates: &[Aggregate]) -> Shown {
-    // What flows that stop deliver is not known before.
+    // Bytes delivered by flows that stop are not known in advance.
     let delivered_is_known = !scenario.flows.iter().any(Flow::stops)
         && aggregates.iter().all(|a| a.completed == a.flows);
     Shown { flows: scenario.flows.len(), delivered_is_known, one_link: true }

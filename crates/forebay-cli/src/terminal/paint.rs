@@ -41,7 +41,7 @@ impl Paint {
     pub fn yellow(self, text: impl Display) -> String {
         self.with("33", text)
     }
-    /// What a reader should know, in lines of a terminal's width.
+    /// Notes for readers, in lines of a terminal's width.
     pub fn note(self, text: &str) -> String {
         // Broken into lines before it is painted, since colour has no width.
         let lines = wrap(&format!("note: {text}"), 0);

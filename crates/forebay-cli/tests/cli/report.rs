@@ -63,7 +63,7 @@ fn two_folders_are_one_page_outside_of_both() {
     let done = desk.forebay(&["report", "old", "new"]).ok();
     assert_eq!(done.stdout.trim_end(), "compare.html");
     let page = fs::read_to_string(desk.path("compare.html")).expect("a page");
-    assert!(page.contains("<h1>old beside new</h1>") && page.contains("<b>new</b>: "));
+    assert!(page.contains("<h1>old vs. new</h1>") && page.contains("<b>new</b>: "));
     assert_eq!(pages.each_ref().map(|page| fs::read(page).expect("a page")), before);
     // A page of Forebay is replaced; the name may be another one.
     desk.forebay(&["report", "new", "old"]).ok();

@@ -4,7 +4,7 @@
 
 use serde::Serialize;
 
-/// What another simulator needs for one of the scenarios.
+/// Cost of another simulator for one of the scenarios.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Peer {
     /// The scenario.

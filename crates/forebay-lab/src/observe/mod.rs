@@ -41,7 +41,7 @@ pub struct CaptureFilter<'a> {
 pub struct UnknownLink {
     /// The name.
     pub name: String,
-    /// What may have been meant, as a line of its own; may be empty.
+    /// A suggestion, as a line of its own; may be empty.
     pub hint: String,
     /// The others that are not there.
     pub others: Vec<UnknownLink>,

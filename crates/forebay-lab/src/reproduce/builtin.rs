@@ -78,7 +78,7 @@ impl BuiltinExperiment {
     pub fn text(&self) -> &'static str {
         self.text
     }
-    /// What it is, in a line. Nothing is parsed for it.
+    /// Its description, in a line. Nothing is parsed for it.
     pub fn title(&self) -> &'static str {
         let quoted = self.text.lines().find_map(|line| line.strip_prefix("title = \""));
         quoted.and_then(|rest| rest.strip_suffix('"')).unwrap_or_default()

@@ -64,13 +64,13 @@ fn segment(name: &str) -> String {
 pub(super) struct SetupResults<'a> {
     /// `source/experiment`, and the name of the set-up.
     pub names: (String, &'a str),
-    /// What the scenario is called.
+    /// Name of the scenario.
     pub name: &'a str,
     pub scenario: &'a Scenario,
     pub state: Mutex<SetupState>,
 }
 
-/// What has come of them.
+/// Their outcomes.
 pub(super) struct SetupState {
     /// Runs that have not finished.
     pub left: usize,

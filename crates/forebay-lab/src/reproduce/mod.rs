@@ -58,12 +58,12 @@ pub struct Reproduction {
     pub rows: Vec<ComparedRow>,
 }
 
-/// What an experiment is.
+/// An experiment.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct ExperimentHead {
     /// `source/experiment`; of a file `folder/file`.
     pub name: String,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub title: String,
     /// The paper, or who measured what.
     pub source: String,
@@ -91,7 +91,7 @@ pub struct QuantityHead {
 pub struct SetupHead {
     /// Its name.
     pub name: String,
-    /// What it is, in a line; empty if the name says it.
+    /// Its description, in a line; empty if the name says it.
     pub what: String,
     /// The scenario.
     pub scenario: String,

@@ -1,4 +1,4 @@
-//! What is kept of a run while it goes on, for measures that need more than its result.
+//! State kept of a run while it goes on, for measures that need more than its result.
 
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
@@ -206,8 +206,7 @@ impl Recording {
 
     /// The looks within a stretch of time, both ends included.
     pub fn within(&self, [from_s, until_s]: [f64; 2]) -> &[Sample] {
-        // Times are sums of 5 ms in nanoseconds: what is meant to be equal differs by rounding
-        // alone.
+        // Times are sums of 5 ms in nanoseconds: equal values may differ by rounding.
         const SLACK_S: f64 = 1e-7;
         let first = self.samples.partition_point(|s| s.at_s < from_s - SLACK_S);
         let end = self.samples.partition_point(|s| s.at_s <= until_s + SLACK_S);

@@ -1,4 +1,4 @@
-//! Experiments as files, and measures against numbers worked out by hand.
+//! Experiments as files, and measures against numbers computed by hand.
 
 use super::evaluate::Measured;
 use super::file::Experiment;

@@ -15,7 +15,7 @@
 //!   count; percentiles are exact within a bucket (3 %);
 //! * `port/a-b`, the port that feeds a directed link, from the first sample at which something
 //!   waits there: `queue_bytes`. From the first packet on what the scheme and the discipline of the
-//!   port publish, as RCP the rate that it stamps, `rcp_rate_bps`. Of a port that has another row
+//!   port publish, as RCP the rate that it writes, `rcp_rate_bps`. Of a port that has another row
 //!   or lies between two routers `transmitted_bytes`, on the wire since the start, headers and
 //!   per-packet overhead included, at each sample at which it has grown. Next to the first of those
 //!   `rate_bps`, the rate of the link, and again when it has changed; once `queue_limit_bytes`, of

@@ -45,7 +45,7 @@ pub struct MetricDoc {
     pub label: &'static str,
     /// Unit in results, or empty.
     pub unit: &'static str,
-    /// What a person is shown: the number in results times `scale`, in this unit.
+    /// Displayed value: the number in results times `scale`, in this unit.
     pub shown: Unit,
     /// 1e-3 for the `_ms` of results, which are shown in seconds; else 1.
     pub scale: f64,
@@ -61,7 +61,7 @@ pub struct MetricDoc {
     pub class_row: bool,
     /// When its row is left out.
     pub hidden: Hidden,
-    /// What it is, in a line.
+    /// Its description, in a line.
     pub meaning: &'static str,
     /// Formula, what it counts and when, where a line does not say it; else empty.
     pub more: &'static str,
@@ -80,7 +80,7 @@ pub enum OfLinks {
     All,
 }
 
-/// What the result of a run counts besides its metrics.
+/// Counts in the result of a run besides its metrics.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
     /// Flows that completed.
@@ -159,7 +159,7 @@ impl MetricDoc {
     /// The values that it can have.
     pub fn range(&self) -> Range {
         match self.shown {
-            // What has no unit is an index of fairness.
+            // A metric without a unit is an index of fairness.
             Unit::Share | Unit::Plain => Range::Within(0.0, 1.0),
             Unit::Seconds | Unit::BitsPerSecond | Unit::Bytes | Unit::Count => Range::NonNegative,
         }

@@ -1,4 +1,4 @@
-//! What the type of a metric says of its value.
+//! Properties of a metric that follow from its type.
 
 use std::collections::BTreeMap;
 

@@ -3,7 +3,7 @@
 use super::doc::{Counted, MetricDoc, Unit, aside};
 use super::table::METRICS;
 
-/// A name in results or in the table that is no metric.
+/// A name in results or in the table that is not a metric.
 #[derive(Clone, Copy, Debug)]
 pub struct ResultDoc {
     /// The key in JSON.
@@ -58,7 +58,7 @@ pub const RESULTS: &[ResultDoc] = &[
     },
 ];
 
-/// What expectations may name besides [`METRICS`](super::METRICS): one number of each run.
+/// Subjects of expectations besides [`METRICS`](super::METRICS): one number of each run.
 const COUNTS: &[MetricDoc] = &[
     count("completed", Counted::Completed, "flows that completed"),
     count("drops", Counted::Drops, "packets that the network dropped, for any reason"),
@@ -68,7 +68,7 @@ const fn count(name: &'static str, counted: Counted, meaning: &'static str) -> M
     aside(name, Unit::Count, meaning).counted(name, counted)
 }
 
-/// What an expectation may name.
+/// Subjects of an expectation.
 pub fn comparable() -> impl Iterator<Item = &'static MetricDoc> {
     METRICS.iter().filter(|metric| metric.is_comparable()).chain(COUNTS)
 }

@@ -9,7 +9,7 @@ use crate::statistics::Interval;
 use std::borrow::Borrow;
 use std::collections::BTreeSet;
 
-/// What decides which rows say anything.
+/// Inputs that decide which rows say anything.
 #[derive(Clone, Copy, Debug)]
 pub struct Shown {
     /// Number of flows in a run.
@@ -24,11 +24,11 @@ pub struct Shown {
 /// A row: a value for each protocol, one at least.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Row {
-    /// What it is called.
+    /// Its name.
     pub label: String,
     /// The key of the metric, if it is one of the run.
     pub name: &'static str,
-    /// What values are, times `scale`.
+    /// Unit of values, times `scale`.
     pub unit: Unit,
     /// 1e-3 for what results have in milliseconds.
     pub scale: f64,
@@ -96,11 +96,11 @@ enum Place<'a> {
     Drops(&'a str),
 }
 
-/// What a row is of.
+/// Subject of a row.
 struct Key<'a> {
     label: String,
     unit: Unit,
-    /// What values are multiplied by.
+    /// Factor for values.
     scale: f64,
     place: Place<'a>,
 }

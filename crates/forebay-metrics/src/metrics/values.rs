@@ -152,7 +152,7 @@ impl<Name: Ord + Clone + AsRef<str>> Means<Name> {
         }
     }
 
-    /// Take all intervals away: of the same run again and again, which is no sample.
+    /// Take all intervals away: of the same run again and again, which is not a sample.
     pub fn drop_intervals(&mut self) {
         let named = [&mut self.drops, &mut self.metrics, &mut self.reference];
         let named = named.into_iter().chain(self.by_class.values_mut());

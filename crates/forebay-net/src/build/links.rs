@@ -45,7 +45,7 @@ pub(super) fn build_links(
     spec.links.iter().enumerate().map(build).collect()
 }
 
-/// What a machine of the port of a link is built for, with random numbers for that purpose.
+/// Inputs to build a machine of the port of a link, with random numbers for that purpose.
 fn port_init(link: &LinkSpec, id: LinkId, seed: u64, stream: Stream) -> PortInit {
     PortInit {
         limit: link.queue.limit(),

@@ -12,7 +12,7 @@ pub use trace::{DeliveryTrace, DeliveryTraceBuilder, TraceChannel, TraceError};
 use alloc::boxed::Box;
 use forebay_base::{Rate, Serializer, Time};
 
-/// What decides when a packet is taken from the queue and when its transmission ends.
+/// Decides when a packet is taken from the queue and when its transmission ends.
 pub trait Channel: Send {
     /// When the transmitter may take the next packet: `now` or later. It is free at `now`, which is
     /// not before the end of the last transmission, and something waits. The discipline is asked

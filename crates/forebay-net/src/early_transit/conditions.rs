@@ -105,17 +105,17 @@ impl fmt::Display for Ineligible {
     }
 }
 
-/// What a link of a fabric may do ahead of time.
+/// The early transit that a link of a fabric is eligible for.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub struct LinkEarlyTransit {
     /// The link whose packets are queued on this one as soon as they are queued there.
     pub upstream: Result<LinkId, Ineligible>,
-    /// What is queued on this link may go on at its far end: to a link, or into the host there.
+    /// Packets queued on this link may go on at its far end: to a link, or into the host there.
     pub arrivals: Result<(), Ineligible>,
 }
 
-/// What is known of one link when a network is built.
+/// Properties of one link when a network is built.
 #[derive(Clone, Copy)]
 struct Planned {
     /// A [`FifoLink`](crate::FifoLink) can do it: departures are known when packets are queued.
@@ -328,7 +328,7 @@ impl Setting<'_> {
         match () {
             _ if !self.horizon => Err(Ineligible::NoHorizon),
             _ if self.is_observed() => Err(Ineligible::Observed),
-            // What comes from another partition comes one by one, and may overtake.
+            // Packets from another partition come one by one, and may overtake.
             _ if !here && self.plan.guards.has(Guard::UpstreamHere) => {
                 Err(Ineligible::UpstreamElsewhere(upstream))
             }

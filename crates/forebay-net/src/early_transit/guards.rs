@@ -40,7 +40,7 @@ pub enum Guard {
     EmptyRing,
     /// A packet that was left for a new horizon stays after those before it.
     InOrder,
-    /// What happens after the horizon is left for later.
+    /// Events after the horizon are left for later.
     Horizon,
     /// A packet that is longer than the MTU waits until it can be cut.
     Fits,
@@ -56,7 +56,7 @@ pub enum Guard {
     NextLook,
     /// It is not after the end of a run all of whose flows have started.
     EndOfRun,
-    /// What a flow has not sent says when it ends only where its first link has a constant rate.
+    /// Unsent data of a flow predicts its end only where its first link has a constant rate.
     ConstantRate,
     /// And only where it has one path.
     OnePath,

@@ -27,7 +27,7 @@ pub(crate) struct Upstreams {
     of: Vec<Upstream>,
 }
 
-/// What it takes to follow packets through a network.
+/// State to follow packets through a network.
 pub(crate) struct Ways<'a> {
     pub spec: &'a NetSpec,
     pub ports: &'a PortTable,

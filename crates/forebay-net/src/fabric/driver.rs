@@ -4,7 +4,7 @@ use crate::early_transit::Guards;
 use crate::host::EndId;
 use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, Signature, Time};
 
-/// What may wait for a time. Each is armed for at most one time.
+/// Things that may wait for a time. Each is armed for at most one time.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub enum Deadline {
     /// The first packet on the wire of a link arrives: [`crate::Fabric::take_arrival`].

@@ -36,7 +36,7 @@ impl<D: Driver> Fabric<D> {
     pub fn looks_ahead(&self) -> bool {
         !self.early_transit_links.is_empty()
     }
-    /// What a link may do ahead of time here, and why not.
+    /// The early transit that a link is eligible for here, or why not.
     pub fn early_transit(&self, link: LinkId) -> LinkEarlyTransit {
         let setting = Setting {
             plan: &self.early_transit,

@@ -1,4 +1,4 @@
-//! What a fabric refuses to take from its driver.
+//! Errors of input that a fabric refuses from its driver.
 
 use core::fmt;
 use forebay_base::{LinkId, NodeId, PortId, Time};

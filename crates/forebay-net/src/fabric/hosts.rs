@@ -386,7 +386,7 @@ impl<D: Driver> Fabric<D> {
         let end = &mut self.ends[id.index()];
         if let Some(at) = timeout {
             let at = at.max(self.now);
-            // What is armed lies after the clock of a host that is ahead of the others: it is
+            // The armed deadline lies after the clock of a host that is ahead of the others: it is
             // noticed now, not then.
             let overdue =
                 at == self.now && end.armed < at && self.driver.guards().has(Guard::Overdue);

@@ -1,6 +1,6 @@
 //! Where every packet is.
 
-/// What the fabric counts.
+/// Counters of the fabric.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Count {
     pub sent: u64,

@@ -5,7 +5,7 @@ use crate::link::AnyLink;
 use alloc::collections::VecDeque;
 use forebay_base::{LinkId, PacketTransfer, Time};
 
-/// Packets from one partition to another, each stamped with its arrival there. The memory is
+/// Packets from one partition to another, each with its arrival there as hop time. The memory is
 /// reused.
 #[derive(Debug, Default)]
 pub struct Mail {

@@ -84,7 +84,7 @@ impl Slot {
     }
 }
 
-/// What else is known of a link.
+/// Further properties of a link.
 struct Edge {
     from: NodeId,
     /// Input port at the node where it ends.
@@ -433,7 +433,7 @@ impl<D: Driver> Fabric<D> {
             Node::Router(forwarding) => forwarding.held_packets(),
             Node::Elsewhere => 0,
         });
-        // Fragments that a middlebox put together end there; the datagram goes on as one packet.
+        // Fragments that a middlebox reassembled end there; the datagram goes on as one packet.
         let joined = self.links().map(|link| link.middlebox().fragments_merged);
         Conservation {
             sent: self.count.sent,

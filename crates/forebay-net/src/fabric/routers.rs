@@ -206,7 +206,7 @@ impl<D: Driver> Fabric<D> {
     fn check_idle_ports(&self, node: NodeId) {
         if cfg!(debug_assertions) {
             let Node::Router(forwarding) = &self.nodes[node.index()] else { return };
-            // What its deadline is for, which comes at this moment but later, may be ready already.
+            // The work of its deadline, due at this moment but later, may be ready already.
             if forwarding.next_timeout().is_some_and(|at| at <= self.now) {
                 return;
             }

@@ -6,7 +6,7 @@ use forebay_base::{Addr, Arena, IpVersion, Packet};
 
 /// One counter for each destination of a host, whichever socket sends there: all fragments of a
 /// datagram, and no others, show its source, destination, protocol and identification (RFC 6864
-/// section 4.3). Hosts send nothing but TCP, so the protocol is no part of the key.
+/// section 4.3). Hosts send nothing but TCP, so the protocol is not part of the key.
 ///
 /// 65 536 identifications are used in turn, 2^32 with IPv6 (RFC 8200 section 4.5). A host that
 /// sends more than that many packets to one destination within the time that a receiver waits for

@@ -308,7 +308,7 @@ impl Interface {
 }
 
 impl Host {
-    /// What one path learns may let the others send.
+    /// Feedback on one path may let the others send.
     pub(super) fn mark_all_ready(&mut self, socket: SocketId) {
         for &(interface, entry) in self.sockets[socket.index()].places() {
             self.interfaces[interface as usize].mark_ready(entry as usize);

@@ -42,7 +42,7 @@ impl UpstreamGate {
     }
 }
 
-/// See the module. Packets in the ring are stamped with their arrival at the far end.
+/// See the module. Packets in the ring have as hop time their arrival at the far end.
 // three lines of the cache, with what the fabric keeps of a link: what an arrival touches comes
 // first
 #[repr(C)]
@@ -91,7 +91,7 @@ impl FifoLink {
     pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
         transfer.pack_all(&mut self.ring, arena);
     }
-    /// A packet from the near end, stamped with its arrival.
+    /// A packet from the near end, with its arrival as hop time.
     pub fn import(&mut self, packet: Packet) {
         self.ring.insert_by_stamp(packet);
     }

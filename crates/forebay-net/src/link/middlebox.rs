@@ -9,7 +9,7 @@ use alloc::vec::Vec;
 use forebay_base::{Arena, DropLog, DropReason, IpVersion, Kind, OptionList, Packet, Time, kind};
 use forebay_wire::AddressPlan;
 
-/// What a middlebox does. The default passes every packet as it is.
+/// Functions of a middlebox. The default passes every packet as it is.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct MiddleboxSpec {
     /// TCP options that it overwrites with NOP, in segments that come whole.
@@ -43,7 +43,7 @@ impl StripOptions {
     }
 }
 
-/// What a middlebox does with IPv4 fragments.
+/// Treatment of IPv4 fragments by a middlebox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Fragments {
     /// It passes them.
@@ -51,7 +51,7 @@ pub enum Fragments {
     Pass,
     /// It drops them: [`DropReason::Middlebox`].
     Drop,
-    /// It puts datagrams together and sends them on whole, as far as the MTU of the link allows;
+    /// It reassembles datagrams and sends them on whole, as far as the MTU of the link allows;
     /// else as they came.
     Whole,
     /// It holds fragments until all of a datagram are there, and sends them on as they came, in
@@ -59,7 +59,7 @@ pub enum Fragments {
     Pieces,
 }
 
-/// What a middlebox has done so far.
+/// Counters of a middlebox.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct MiddleboxCounts {
@@ -96,7 +96,7 @@ impl Middlebox {
         let (reassembly, counts) = (Reassembly::default(), MiddleboxCounts::default());
         Middlebox { spec, mtu_bytes, plan, reassembly, counts }
     }
-    /// What it has done.
+    /// Its counters.
     pub fn counts(&self) -> MiddleboxCounts {
         self.counts
     }

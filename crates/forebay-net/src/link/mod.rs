@@ -82,8 +82,8 @@ impl AnyLink {
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {
         each!(self, l => l.take_arrival(now))
     }
-    /// Move all packets on the wire into `transfer`, in order of arrival and stamped with it. For a
-    /// link whose far end is in another partition.
+    /// Move all packets on the wire into `transfer`, in order of arrival, which is their hop time.
+    /// For a link whose far end is in another partition.
     pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
         each!(self, l => l.export(transfer, arena))
     }

@@ -51,14 +51,14 @@ pub struct QueuedLink {
     starts_at_once: bool,
     /// The rate is constant: each time is an opportunity.
     always_open: bool,
-    /// What comes to an idle transmitter arrives at a time that is known then: the link is steady,
+    /// A packet for an idle transmitter arrives at a time that is known then: the link is steady,
     /// transparent, of constant rate, and without jitter.
     direct: bool,
     overhead_bytes: u16,
     delay: Span,
     /// End of the last transmission, also if its packet is on the wire already.
     transmitting: Option<Transmission>,
-    /// In order of arrival, stamped with it; packets that arrive at the same time stay in order of
+    /// In order of arrival, their hop time; packets that arrive at the same time stay in order of
     /// departure.
     wire: PacketRing,
     /// Arrival of the packet that was put on the wire last. Later packets do not arrive before it,

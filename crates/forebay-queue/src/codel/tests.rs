@@ -80,7 +80,7 @@ fn the_count_of_the_last_dropping_state_is_used_again_within_sixteen_intervals()
         assert_eq!(port.queue.control.count(), 8);
         while port.take(now).is_some() {}
         assert!(!port.queue.control.is_dropping(), "an empty queue ends the state");
-        // What the last emptying dropped is part of the count, too.
+        // Drops of the last emptying are part of the count, too.
         let before = port.queue.control.count();
         now += Span::from_secs_f64(pause_ms * 1e-3);
         overload(&mut port, &mut now, 1);
@@ -92,7 +92,8 @@ fn the_count_of_the_last_dropping_state_is_used_again_within_sixteen_intervals()
     assert_eq!(count_after(1_700.0), (8, 1));
 }
 
-/// RFC 8289 section 4.2 (and 5.4): a backlog of one MTU or less is no queue, however long it waits.
+/// RFC 8289 section 4.2 (and 5.4): a backlog of one MTU or less is not a queue, however long it
+/// waits.
 #[test]
 fn one_mtu_that_waits_is_not_dropped() {
     for (bytes, dropped) in [(1500, false), (1501, true)] {

@@ -100,7 +100,7 @@ fn cuttable_v6(packet: &Packet, least_bytes: u16, ipv6: Ipv6, arena: &Arena) -> 
     if !leads && packet.wire_len() < least_bytes.max(MIN_V6_BYTES) {
         return None;
     }
-    // What a first fragment can have, which is no longer than the packet was: links have an MTU.
+    // The size of a first fragment, which is no longer than the packet was: links have an MTU.
     let payload_bytes = packet.wire_len() - PIECE_BYTES;
     let cut_bytes = PIECE_BYTES + if inserts { FRAGMENT_HEADER_BYTES } else { 0 };
     Some(Cuttable { payload_bytes, leads, cut_bytes })

@@ -51,7 +51,7 @@ impl Occupancy {
     }
 }
 
-/// What there is to see at the end of an interval.
+/// Measurements at the end of an interval.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct IntervalSample {
     pub(super) now: Time,

@@ -8,7 +8,7 @@ use forebay_base::{IPV4_HEADER_BYTES, ParamError, Params, Span, require};
 use forebay_signal::kickass::Code;
 use serde::{Deserialize, Serialize};
 
-/// What stands where a key is not given.
+/// Values of keys that are not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(rename_all = "lowercase")]

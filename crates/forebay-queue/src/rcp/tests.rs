@@ -238,7 +238,7 @@ impl Loop {
         let (rtt, now) = (params.initial_rtt, Time::ZERO);
         Loop { port, rate, flows, rtt, delay, now, granted, due_bytes: 0.0, queue_bytes: 0.0 }
     }
-    /// What the flows were granted one delay ago, in bit/s.
+    /// Rate granted to the flows one delay ago, in bit/s.
     fn granted_bps(&self) -> f64 {
         let steps = (self.delay.as_nanos() / STEP.as_nanos()) as usize;
         self.granted[(self.granted.len() - 1).saturating_sub(steps)]

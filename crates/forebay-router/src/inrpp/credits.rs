@@ -95,7 +95,7 @@ impl CreditTimeouts {
     }
 }
 
-/// What is to be done about a nonce of which nothing is heard.
+/// Action for a nonce without ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Late {
     /// One packet may go.
@@ -289,7 +289,7 @@ impl Credits {
         };
         self.nonces.iter().filter_map(late).collect()
     }
-    /// What was late has been seen to.
+    /// All that was late has been handled.
     pub fn rearm(&mut self, waits: impl Fn(Nonce) -> bool) {
         let at = |(&nonce, hold): (&Nonce, &Hold)| {
             if waits(nonce) {

@@ -217,7 +217,8 @@ impl<T> Interface<T> {
             if first {
                 self.reconsider(flow);
             }
-            // Who may send has not changed where the turn and its first packet are the same.
+            // The flows that may send have not changed where the turn and its first packet are the
+            // same.
             if first || head != self.cache.head() || !kept.pushed_out.is_empty() {
                 self.cache.settle(&mut self.credits);
             }
@@ -305,10 +306,10 @@ impl<T> Interface<T> {
     /// An ACK of `flow` came in over this interface with this option and reports what has arrived.
     /// Returns the option with which it continues.
     ///
-    /// What downstream asks is read first; what this interface asks is written last. It asks flows
-    /// that have their share of the cache. One that has less gets less than its share of the link:
-    /// asked for one packet per ACK, with few or no packets under way, it would get no more for
-    /// ever. It gets an allowance of packets instead.
+    /// Requests from downstream are read first; those of this interface are written last. It asks
+    /// flows that have their share of the cache. One that has less gets less than its share of the
+    /// link: asked for one packet per ACK, with few or no packets under way, it would get no more
+    /// for ever. It gets an allowance of packets instead.
     pub fn on_ack(
         &mut self,
         now: Time,
@@ -423,11 +424,11 @@ impl<T> Interface<T> {
         let each = self.cache.pooled_flows() * self.packet_bytes();
         high_bytes + each.min(total_bytes.saturating_sub(high_bytes) / RAMP_SHARE)
     }
-    /// What an allowance counts in: flows have it in their longest packets.
+    /// Unit of an allowance: flows have it in their longest packets.
     fn packet_bytes(&self) -> u64 {
         if self.longest_bytes == 0 { PACKET_BYTES } else { u64::from(self.longest_bytes) }
     }
-    /// What a flow is asked that has no room: above S_high those that have more than their share
+    /// Request to a flow that has no room: above S_high those that have more than their share
     /// wait, until it is reached.
     fn ask_of(&self, own: u64) -> BackPressureSignal {
         let high = self.limits.high_bytes;

@@ -154,7 +154,7 @@ fn a_notice_says_what_an_ack_would_and_the_stricter_of_two_stands() {
         "its own word is written anew"
     );
     assert!(over.allowance >= 1);
-    // What came last goes first: here the packets of flow 1 wait, each with its own notice.
+    // Last in, first out: here the packets of flow 1 wait, each with its own notice.
     let mut b = Bench::new();
     (0..3).for_each(|_| drop(b.put(ms(5), 1, 0)));
     b.interface.note(flow(1), slow);
@@ -304,8 +304,8 @@ fn two_congested_interfaces_in_series_share_one_option() {
     // The end of theirs is not the end of its own.
     let on = b.ack(ms(3), 1, asks(BackPressureSignal::Cancel, 5));
     assert_eq!((on.ask, on.nonce), (BackPressureSignal::SlowDown, own.nonce));
-    // What another asks ends here. The flow needs one signal that this interface asks no more;
-    // then its name goes on.
+    // The request of another router ends here. The flow needs one signal that this interface asks
+    // no more; then its name goes on.
     (0..4).for_each(|_| assert!(b.pull(ms(4)).is_some()));
     assert_eq!(b.state(), State::Disable);
     let on = b.ack(ms(5), 1, asks(BackPressureSignal::SlowDown, 6));
@@ -363,7 +363,7 @@ fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_lon
     assert_eq!(b.interface.cache_bytes(), PACKET as u64);
 }
 
-/// What a sender echoes is what it knew a round trip ago. Packets cached under a nonce that no
+/// A sender echoes its state of a round trip ago. Packets cached under a nonce that no
 /// longer asks their flow, while it asks others, have no credits to wait for.
 #[test]
 fn a_flow_whose_ack_asks_nothing_is_free_whatever_its_cached_packets_echo() {
@@ -593,7 +593,7 @@ fn an_ack_that_asks_nothing_where_nobody_waits_is_told_without_a_look_at_its_flo
     assert_eq!(b.interface.on_idle_ack(came(0, 0)), None, "somebody is held");
 }
 
-/// What was delivered bounds what is let go: not how often, nor in how many fragments, it is
+/// Delivery bounds the release: not how often, nor in how many fragments, it is
 /// acknowledged.
 #[test]
 fn duplicate_and_split_acks_are_no_credits() {

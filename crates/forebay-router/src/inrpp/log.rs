@@ -6,7 +6,7 @@ use super::settings::CacheLimits;
 use alloc::collections::BTreeMap;
 use forebay_base::{Packet, Time};
 
-/// What a flow has had of an interface.
+/// Service that a flow has had at an interface.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct FlowTotals {
     /// Bytes on the wire that wait in the cache.

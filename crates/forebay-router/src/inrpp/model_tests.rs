@@ -35,7 +35,7 @@ struct Asker {
     heard: Time,
     gap: Span,
     credited: Time,
-    /// What has arrived and was not replaced, in halves of bytes.
+    /// Credit that has arrived and was not replaced, in halves of bytes.
     pool: i64,
 }
 
@@ -209,7 +209,7 @@ impl Model {
         asker.gap = (asker.gap * 7 + now.since(asker.heard)) / 8;
         asker.heard = now;
     }
-    /// What `flow` may have of `bytes`, and what it has.
+    /// The share of `bytes` that `flow` may have, and has.
     fn share_of(&self, flow: FlowKey, bytes: u64) -> (u64, u64) {
         let own = self.sum(|p| p.flow == flow);
         let flows = self.by_flow().into_keys().chain([flow]).filter(|f| f.class() != Class::Plain);

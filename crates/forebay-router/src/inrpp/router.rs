@@ -95,7 +95,7 @@ pub struct Inrpp {
     outbox: detour::Outbox,
 }
 
-/// What the detour machine may know of interfaces.
+/// View of the interfaces for the detour machine.
 struct View<'a> {
     ports: &'a [Port],
     links: &'a dyn Ports,
@@ -204,7 +204,7 @@ impl Inrpp {
         }
         self.wake_detours(port, cx);
     }
-    /// What waits at `port` has changed, and may be what one of its detours could not have before.
+    /// The packets that wait at `port` have changed, and one of its detours may take them now.
     /// Those that are paced wake by time.
     #[inline]
     fn wake_detours(&self, port: PortId, cx: &mut NodeContext<'_>) {

@@ -17,7 +17,7 @@ const BIN: Span = Span::from_secs(1);
 /// Most bins, and most bins times flows, that a run counts: beyond them there are no such metrics.
 const MAX_BINS: usize = 20_000;
 const MAX_COUNTS: usize = 1 << 20;
-/// Times are sums of nanoseconds: what is meant to be equal differs by rounding alone.
+/// Times are sums of nanoseconds: equal values may differ by rounding.
 const SLACK_S: f64 = 1e-7;
 
 /// From when to when a flow is alive, in seconds; without end if it is at the end of the run.

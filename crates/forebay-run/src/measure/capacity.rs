@@ -1,11 +1,11 @@
-//! What a link could have transmitted.
+//! Capacity of a link over time.
 
 use super::seconds::seconds;
 use forebay_base::{LinkId, Rate, Span, Time};
 use forebay_net::{ChannelSpec, DeliveryTrace, NetEvent, NetSpec};
 use std::sync::Arc;
 
-/// What one direction of a link can transmit over time.
+/// Capacity of one direction of a link over time.
 #[derive(Clone, Debug)]
 pub enum Capacity {
     /// What each opportunity of a trace carries; the run begins so far in it.

@@ -60,7 +60,7 @@ pub struct Key {
 pub struct KeyTable {
     /// Where it may stand; the top level has an empty path.
     pub places: Vec<KeyPlace>,
-    /// What it is for.
+    /// Its purpose.
     pub meaning: String,
     /// Indices of its keys in [`Keys::all`], by name.
     pub keys: Vec<usize>,

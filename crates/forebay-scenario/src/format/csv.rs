@@ -72,7 +72,7 @@ columns! {
 }
 
 choices! {
-    /// What becomes of columns that are not known.
+    /// Treatment of unknown columns.
     #[derive(Default)]
     pub(crate) enum ExtraColumns {
         /// They are mistakes.

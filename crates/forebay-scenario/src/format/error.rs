@@ -43,7 +43,7 @@ pub struct Mistake {
     pub problem: Box<Problem>,
     /// Where; None if it is about no text (a file that is not there).
     pub place: Option<Box<Place>>,
-    /// What may have been meant, or what to do.
+    /// A suggestion, or advice.
     pub hint: Option<String>,
     /// Further places with the same mistake.
     pub again: usize,
@@ -87,7 +87,7 @@ pub enum Problem {
     MissingKey {
         /// The key.
         key: Cow<'static, str>,
-        /// What it says.
+        /// Its text.
         meaning: String,
     },
     /// A value of another type.

@@ -18,7 +18,7 @@ pub(crate) struct Fault {
     pub hint: Option<String>,
     /// It comes from another mistake, and is not reported.
     pub follows: bool,
-    /// What else is wrong with the same value.
+    /// Further mistakes in the same value.
     pub others: Vec<Fault>,
 }
 

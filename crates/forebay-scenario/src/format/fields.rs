@@ -43,7 +43,7 @@ pub(crate) trait Section: Sized {
     }
     /// Add its properties, and the keys that must be there.
     fn describe(properties: &mut serde_json::Map<String, Json>, required: &mut Vec<&'static str>);
-    /// What it is for.
+    /// Its purpose.
     fn doc() -> &'static [&'static str];
 }
 

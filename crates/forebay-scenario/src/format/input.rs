@@ -41,7 +41,7 @@ pub fn read_text(path: &Path) -> io::Result<String> {
     text_of(open(path)?)
 }
 
-/// What standard input has until its end.
+/// All of standard input.
 pub(crate) fn read_stdin() -> io::Result<String> {
     text_of(io::stdin().lock())
 }

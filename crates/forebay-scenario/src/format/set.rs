@@ -3,7 +3,8 @@
 //! A key is a dotted path. Where the path enters an array of tables, the next part is the name of
 //! an element (of a link also "a-b"), or its number from 0. Where it enters a queue whose limit
 //! stands alone, that is `queue.limit`; so are `port.scheme`, `router.kind` and the name of a
-//! router or of a host. A value is TOML, or a bare string where it is no TOML: `tcp.min_rto=200ms`.
+//! router or of a host. A value is TOML, or a bare string where it is not TOML:
+//! `tcp.min_rto=200ms`.
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::item::{Entry, Item, Value, parse_document};
@@ -120,7 +121,7 @@ fn spell_out(item: &mut Item, key: &str) {
     }
 }
 
-/// What an element of an array of tables is called.
+/// Name of an element of an array of tables.
 fn name_of(item: &Item) -> Option<String> {
     let Value::Table(entries) = &item.value else { return None };
     let text = |key: &str| {

@@ -19,7 +19,7 @@ pub(crate) struct Loc {
 #[derive(Debug, Default)]
 pub(crate) struct Sources {
     texts: Vec<(String, String)>,
-    /// What a reader of results should know of them.
+    /// Notes on them for readers of results.
     notes: Vec<String>,
     /// Where the files come from that they name.
     pub files: Files,

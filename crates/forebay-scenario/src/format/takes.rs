@@ -71,7 +71,7 @@ fn forms(root: &Json, schema: &Json, names: &mut Vec<Json>, others: &mut Vec<Jso
     others.push(schema);
 }
 
-/// What a value takes.
+/// Accepted values.
 pub(crate) enum Takes {
     Number,
     Integer(i64, i64),

@@ -23,7 +23,7 @@ const MAX_MS: u64 = 365 * 86_400_000;
 /// Characters of a line that a message shows, and that a number may have.
 const MAX_CHARACTERS: usize = 40;
 
-/// A file that is no trace.
+/// A file that is not a trace.
 #[derive(Debug, thiserror::Error)]
 pub enum TraceFileError {
     /// It cannot be read or written.

@@ -296,7 +296,7 @@ sections! {
             /// cell is not empty: stop_s; rate_bps, at which it writes; after, the row (from 1 on)
             /// of an earlier flow that it follows, think_s after it ends.
             flows: String,
-            /// What becomes of columns that are not known: "refuse" or "ignore". Default: "refuse".
+            /// Treatment of unknown columns: "refuse" or "ignore". Default: "refuse".
             extra_columns: ExtraColumns,
             /// Prefix of the values in the columns host, src_host and dst_host. Default: "h".
             host_prefix: String,

@@ -1,5 +1,5 @@
-//! What the application of a flow does: the keys `stop`, `write`, `after`, `think` and `rounds` of
-//! flows.
+//! Behaviour of the application of a flow: the keys `stop`, `write`, `after`, `think` and `rounds`
+//! of flows.
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{

@@ -35,7 +35,7 @@ sections! {
             file: String,
         }
         optional {
-            /// What becomes of columns that are not known: "refuse" (default) or "ignore".
+            /// Treatment of unknown columns: "refuse" (default) or "ignore".
             extra_columns: ExtraColumns,
         }
     }

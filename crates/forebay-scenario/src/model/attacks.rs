@@ -18,6 +18,6 @@ pub struct Attack {
     pub count: u32,
     /// Bytes of each after the IP header.
     pub lead_bytes: u16,
-    /// What their maker knows.
+    /// Knowledge of the attacker.
     pub knows: Knowledge,
 }

@@ -69,7 +69,7 @@ impl Expectation {
         self.protocol.as_ref().is_none_or(|own| *own == *protocol)
     }
 
-    /// The value in a run; None if the run has none, or no finite one, or if it is no metric but
+    /// The value in a run; None if the run has none, or no finite one, or if it is not a metric but
     /// counted (`metric().counted`).
     pub fn value(&self, metrics: &Metrics) -> Option<f64> {
         let metric = self.metric();

@@ -8,7 +8,7 @@ use forebay_router::inrpp::Settings;
 /// INRPP in a scenario.
 #[derive(Clone, Debug, PartialEq)]
 pub struct InrppNetwork {
-    /// What its routers are configured with.
+    /// Configuration of its routers.
     pub settings: Settings,
     /// True if each cache has the size that the margin rule gives it; that of `settings` is for
     /// interfaces that no flow of INRPP takes at the start.

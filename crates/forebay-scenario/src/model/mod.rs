@@ -30,7 +30,7 @@ use std::sync::Arc;
 pub struct Scenario {
     /// What its names stand for.
     pub registry: Arc<Registry>,
-    /// What it shows, for people; may be empty.
+    /// Its description, for people; may be empty.
     pub description: String,
     /// Protocols to compare: algorithms and variants; at least one, each once.
     pub protocols: Vec<Name>,
@@ -50,7 +50,7 @@ pub struct Scenario {
     pub tcp: TcpConfig,
     /// Protocols with a configuration of their own.
     pub tcp_of: Vec<(Name, TcpConfig)>,
-    /// What kind of routers they are that say nothing of it; None: what the protocols of a run
+    /// Kind of the routers that do not set it; None: the one that the protocols of a run
     /// need.
     pub router: Option<Arc<Chosen<Routers>>>,
     /// Routers of INRPP.
@@ -86,7 +86,7 @@ pub struct Node {
     pub name: String,
     /// A host has sockets and does not forward; a router forwards and has none.
     pub is_host: bool,
-    /// What kind of router it is; None: that of the scenario, or what the protocols of a run need.
+    /// Its kind of router; None: that of the scenario, or the one that the protocols of a run need.
     pub router: Option<Arc<Chosen<Routers>>>,
     /// How a host reassembles datagrams; None: as the scenario says.
     pub reassembly: Option<ReassemblyLimits>,
@@ -152,7 +152,7 @@ pub struct Flow {
     pub bytes: Option<u64>,
     /// The distribution of its size, if that is sampled.
     pub size_law: Option<SizeDistribution>,
-    /// What its application does besides writing all that at the start; None of most flows.
+    /// Behaviour of its application other than writing all that at the start; None of most flows.
     pub life: Option<Box<AppSchedule>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<Name>,
@@ -171,7 +171,7 @@ impl Flow {
     pub fn is_endless(&self) -> bool {
         self.bytes.is_none() && !self.stops()
     }
-    /// True if it is no lack that it has not started when the run ends.
+    /// True if it is not a failure that it has not started when the run ends.
     pub fn is_spare(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.spare)
     }

@@ -84,7 +84,7 @@ impl Scenario {
         title.or_else(known).unwrap_or_else(|| protocol.to_string())
     }
 
-    /// What a protocol needs in the network: as its algorithm does.
+    /// Network requirements of a protocol: those of its algorithm.
     pub fn bundle(&self, protocol: &str) -> NetworkRequirements {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
         let algorithm = given.map_or(protocol, |spec| spec.algorithm.name());

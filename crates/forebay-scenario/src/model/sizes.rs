@@ -73,7 +73,7 @@ impl SizeClasses {
         let within = |&bound: &u32| u64::from(bound) * self.packet_bytes < bytes;
         &self.names[self.bounds_packets.partition_point(within)]
     }
-    /// What the class between two bounds is called, after the name of the flow's own class if it
+    /// Name of the class between two bounds, after the name of the flow's own class if it
     /// has one: "tcp-11-100", "over-100".
     pub(crate) fn name(class: Option<&str>, above: u32, most: Option<u32>) -> String {
         let range = match most {

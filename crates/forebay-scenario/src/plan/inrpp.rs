@@ -23,7 +23,7 @@ impl Scenario {
         self.protocols.iter().flat_map(|protocol| self.inrpp_routers(protocol)).collect()
     }
 
-    /// What a reader of results should know of INRPP in this scenario.
+    /// Notes for readers of results about INRPP in this scenario.
     pub(crate) fn inrpp_notes(&self) -> Vec<String> {
         let routers = self.ever_inrpp();
         let settings = &self.inrpp.settings;

@@ -110,7 +110,7 @@ struct Wire {
 }
 
 impl Wire {
-    /// What its queue takes at most.
+    /// Maximum size of its queue.
     fn waits(&self) -> Span {
         time_of(self.queue_bytes, self.most_bps).min(MAX_QUEUE)
     }
@@ -153,7 +153,7 @@ struct Between {
     all: u64,
     /// At once, of those that are held.
     held: u64,
-    /// What those have to send.
+    /// Load of those.
     data_bytes: u64,
 }
 
@@ -187,7 +187,7 @@ struct Path {
     flows: Between,
 }
 
-/// What is known of a port while paths are gone through.
+/// State of a port while paths are walked.
 struct Port {
     margin: Margin,
     /// By link that leads here: the hosts that send over it, and at what rate; None: detours do.

@@ -1,4 +1,4 @@
-//! What routers and ports are in a run: what the scenario says of them, else what the protocols of
+//! Routers and ports in a run: as the scenario sets them, else as the protocols of
 //! the run need.
 
 use crate::format::fault::Fault;
@@ -81,7 +81,7 @@ struct Carried {
     carries: Carries,
 }
 
-/// What a protocol needs.
+/// Requirements of a protocol.
 type Need<'a> = (&'a str, NetworkRequirements);
 
 impl Scenario {

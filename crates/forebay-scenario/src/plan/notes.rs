@@ -1,4 +1,4 @@
-//! What a reader of results should know of a scenario.
+//! Notes on a scenario for readers of results.
 
 use super::queues;
 use crate::Scenario;
@@ -7,7 +7,7 @@ use crate::format::units;
 use forebay_base::Time;
 
 impl Scenario {
-    /// What a reader of its results should know: settings that are allowed and seldom meant.
+    /// Notes for readers of its results: settings that are allowed and seldom meant.
     pub fn notes(&self) -> Vec<String> {
         let mut notes = self.unused.clone();
         notes.extend(self.inrpp_notes());

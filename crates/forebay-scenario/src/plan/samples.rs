@@ -48,7 +48,7 @@ pub(crate) fn check(
     Err(at.fault(Problem::OutOfRange { found, expected }))
 }
 
-/// What is known of a run before it is built.
+/// Properties of a run that are known before it is built.
 struct Run {
     /// The least time that it takes: to its end if a flow is endless, else until the largest flow
     /// can have been sent at the highest rate there is.

@@ -1,5 +1,5 @@
-//! What a delivery trace is like: rates, their variation and memory, bursts, silences. All of it is
-//! over one period of the trace, in bins of a millisecond.
+//! Statistics of a delivery trace: rates, their variation and memory, bursts, silences. All of it
+//! is over one period of the trace, in bins of a millisecond.
 
 use forebay_metrics::statistics::{mean, quantile};
 use forebay_net::DeliveryTrace;

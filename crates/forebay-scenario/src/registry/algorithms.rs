@@ -60,7 +60,7 @@ impl Algorithm {
         }
     }
 
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub fn summary(&self) -> &str {
         match &self.0 {
             Kind::Table(entry) => entry.summary,
@@ -100,7 +100,7 @@ impl Algorithm {
         }
     }
 
-    /// What its flows need in the network and of the transport.
+    /// Requirements of its flows in the network and of the transport.
     pub fn bundle(&self) -> NetworkRequirements {
         match &self.0 {
             Kind::Table(entry) => NetworkRequirements::of_table(entry.name),

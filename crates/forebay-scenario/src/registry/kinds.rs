@@ -14,14 +14,14 @@ use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 use serde_json::{Value as Json, json};
 use std::sync::Arc;
 
-/// What makes both ends of a path.
+/// Makes both ends of a path.
 #[derive(Clone)]
 pub struct ControllerMachine {
     pub(crate) controller: Arc<dyn Fn(Init) -> AnyController + Send + Sync>,
     pub(crate) feedback: Arc<dyn Fn() -> AnyFeedback + Send + Sync>,
 }
 
-/// What else there is to know of a kind of router.
+/// Further properties of a kind of router.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct RouterTraits {
     /// What links between two of this kind carry beyond their MTU, in bytes: room for what they add

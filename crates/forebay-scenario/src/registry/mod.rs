@@ -1,4 +1,4 @@
-//! What a scenario can name: controllers, queue disciplines, port schemes, routers. A [`Registry`]
+//! Names for scenarios: controllers, queue disciplines, port schemes, routers. A [`Registry`]
 //! has one list for each kind: the lines of its table, then those that a program registers
 //! ([`Registration`]). Both are of one type, which knows nothing of the type of the parameters.
 
@@ -33,7 +33,7 @@ use std::sync::{Arc, LazyLock};
 pub trait Kind: Word {
     /// What is made of parameters.
     type Machine: Clone + Send + Sync + 'static;
-    /// What else there is to know of one of them.
+    /// Further properties of one of them.
     type Traits: Clone + Default + Send + Sync + 'static;
     /// Its list.
     fn lines(of: &Registry) -> &Lines<Self>;
@@ -53,13 +53,13 @@ pub struct Line<K: Kind> {
     pub title: String,
     /// RFC, draft or DOI; empty if there is none.
     pub reference: String,
-    /// What it does, in one line.
+    /// Its summary, in one line.
     pub summary: String,
     /// What is implemented, line by line.
     pub about: Vec<String>,
     /// JSON Schema of the parameters.
     pub schema: Json,
-    /// What else there is to know.
+    /// Further properties.
     pub traits: K::Traits,
     /// Makes it of the parameters that are given.
     pub(crate) make: Box<Make<K>>,
@@ -98,7 +98,7 @@ impl<K: Kind> Line<K> {
     pub(crate) fn key_schema(&self) -> Json {
         if self.over.is_some() { plain(&self.schema, &self.schema) } else { self.schema.clone() }
     }
-    /// It with the parameters of which nothing is said.
+    /// It with default parameters.
     pub(crate) fn defaults(&self) -> Made<K> {
         (self.make)(&toml::Table::new()).expect("a line can be made of nothing")
     }
@@ -113,7 +113,7 @@ impl<K: Kind> fmt::Debug for Line<K> {
 /// The lines of a kind.
 pub type Lines<K> = Vec<Arc<Line<K>>>;
 
-/// What scenarios can name: the tables of this build, and what a program has registered. A plain
+/// Names for scenarios: the tables of this build, and what a program has registered. A plain
 /// value: a scenario is loaded with one ([`LoadOptions`](crate::LoadOptions)) and keeps it.
 #[derive(Clone, Debug)]
 pub struct Registry {
@@ -166,7 +166,7 @@ impl Registry {
         Ok(())
     }
 
-    /// All of a kind, those of the table first; the first is that of which nothing is said, where
+    /// All of a kind, those of the table first; the first is the default, where
     /// there is such a one. Controllers of the table are not there: see [`Registry::algorithms`].
     pub fn lines<K: Kind>(&self) -> &[Arc<Line<K>>] {
         K::lines(self)
@@ -196,7 +196,7 @@ impl<K: Kind> Chosen<K> {
     pub fn name(&self) -> &str {
         &self.line.name
     }
-    /// The one of which nothing is said.
+    /// The default.
     pub(crate) fn plain(line: &Arc<Line<K>>) -> Chosen<K> {
         Chosen::of(Arc::clone(line), line.defaults(), toml::Table::new())
     }
@@ -215,7 +215,7 @@ impl<K: Kind> Chosen<K> {
 }
 
 impl Chosen<Disciplines> {
-    /// True if it is that of queues of which nothing is said.
+    /// True if it is the default of queues.
     pub fn is_default(&self) -> bool {
         self.line.name == DISCIPLINES[0].name
     }

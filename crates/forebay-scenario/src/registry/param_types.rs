@@ -1,4 +1,5 @@
-//! What a parameter takes, in words, from its JSON Schema: for values that serde does not read.
+//! Accepted values of a parameter, in words, from its JSON Schema: for values that serde does not
+//! read.
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::Spanned;

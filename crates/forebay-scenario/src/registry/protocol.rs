@@ -7,7 +7,7 @@
 use crate::format::names::Name;
 use crate::keys::inrpp;
 
-/// What a protocol needs besides its controller and its receiver half. Of a registered one:
+/// Requirements of a protocol besides its controller and its receiver half. Of a registered one:
 /// [`Registration::needs`].
 ///
 /// [`Registration::needs`]: crate::Registration::needs
@@ -18,7 +18,7 @@ pub struct NetworkRequirements {
     pub port: Option<Name>,
     /// The kind of all routers, by name, unless the scenario gives them one; None: any will do.
     pub router: Option<Name>,
-    /// What its results are compared with.
+    /// The reference for its results.
     pub reference: ReferenceMode,
     /// What links between routers carry beyond their MTU, in bytes: room for what ports or routers
     /// add to a full-sized packet.
@@ -49,7 +49,7 @@ impl ReferenceMode {
 }
 
 impl NetworkRequirements {
-    /// What a protocol has that needs nothing.
+    /// Values of a protocol that needs nothing.
     pub const NONE: NetworkRequirements = NetworkRequirements {
         port: None,
         router: None,

@@ -74,7 +74,7 @@ where
         Registration { build: Box::new(both), ..self }
     }
 
-    /// What its flows need in the network, by name.
+    /// Network requirements of its flows, by name.
     pub fn needs(self, bundle: NetworkRequirements) -> Self {
         Registration { traits: bundle, ..self }
     }
@@ -170,7 +170,7 @@ impl<P, K: Kind> Registration<P, K> {
         Registration { reference: reference.into(), ..self }
     }
 
-    /// What it does, in one line, for `forebay list`.
+    /// Its summary, in one line, for `forebay list`.
     pub fn summary(self, summary: impl Into<String>) -> Self {
         Registration { summary: summary.into(), ..self }
     }

@@ -44,7 +44,7 @@ pub(crate) fn follow(needed: &mut Needed<'_>, table: &Tcp, config: &mut TcpConfi
     }
 }
 
-/// What the buffers of the flows of a scenario must hold, worked out when first asked for.
+/// Required buffer sizes of the flows of a scenario, computed on first use.
 pub(crate) struct Needed<'a> {
     topology: &'a Topology,
     flows: &'a [Flow],
@@ -123,7 +123,7 @@ fn largest(topology: &Topology, directions: &[LinkBounds], flows: &[Flow]) -> u6
     }
     let mut routes = Routes::new(&topology.nodes, &topology.links);
     let mut needs = Vec::new();
-    // What there is of a path from the one host to the other, until its way back is known.
+    // What there is of a path from the one host to the other, until its return path is known.
     let mut one_way: BTreeMap<[NodeId; 2], (Span, PathBounds)> = BTreeMap::new();
     let pairs = longest.iter().flat_map(|(&dst, sources)| sources.keys().map(move |&s| [s, dst]));
     let mut wanted: Vec<[NodeId; 2]> = pairs.flat_map(|[a, b]| [[a, b], [b, a]]).collect();
@@ -157,7 +157,7 @@ struct PathBounds {
 }
 
 impl PathBounds {
-    /// Only a link that is no faster than any before it has a queue that fills; a host does not
+    /// Only a link that is not faster than any before it has a queue that fills; a host does not
     /// send what would wait for its own.
     fn on(directions: &[LinkBounds], route: &[LinkId]) -> PathBounds {
         let mut path = PathBounds { rate: directions[route[0].index()].rate, queues_bytes: 0 };

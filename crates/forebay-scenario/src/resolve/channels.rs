@@ -28,7 +28,7 @@ impl GeneratorKey {
             offset: (offset != Offset::default()).then(|| Spanned::new(offset)),
         })
     }
-    /// What the keys say.
+    /// The values of the keys.
     pub fn resolve(&self) -> Result<GeneratedTrace, Fault> {
         let GeneratorTable { name, length, scale, seed, offset } = &self.0;
         let profile = ChannelProfile::find(&name.value).ok_or_else(|| {
@@ -89,7 +89,7 @@ impl TraceFiles {
         let note = format!("{} is not used: {trace} says the rate", rate.key);
         self.unused.borrow_mut().insert(note);
     }
-    /// What a reader of the results should know.
+    /// Notes for readers of the results.
     pub fn notes(&self) -> Vec<String> {
         self.unused.borrow().iter().cloned().collect()
     }

@@ -294,7 +294,7 @@ fn before_of(flow: &Flow) -> Option<usize> {
     Some(flow.life.as_ref()?.after?.flow.index())
 }
 
-/// What a user thinks between two flows: no time, unless it is said.
+/// Think time of a user between two flows: 0 unless given.
 pub(crate) fn think(group: &FlowGroup) -> TimeDistribution {
     group.think.as_ref().map_or(TimeDistribution::Constant(Span::ZERO), |at| at.value.0)
 }

@@ -337,7 +337,7 @@ impl Topology {
         defaults: &LinkParams,
         owner: &Spanned<T>,
     ) -> Result<[Placed; 2], Fault> {
-        // What is missing may be in the defaults that are wrong.
+        // The missing part may be in the defaults that are wrong.
         let wires = wires(params, reverse, defaults, owner, &self.registry, &self.traces);
         if self.lost.has_key("link_defaults") {
             wires.map_err(Fault::missing_follows)

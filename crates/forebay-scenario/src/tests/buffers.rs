@@ -1,4 +1,4 @@
-//! Default buffers that follow the path. All sizes are worked out by hand.
+//! Default buffers that follow the path. All sizes are computed by hand.
 
 use super::*;
 use forebay_transport::PRESETS;

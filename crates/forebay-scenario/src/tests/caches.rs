@@ -1,4 +1,4 @@
-//! Sizes of caches: the margin rule by hand, and what is said of sizes that are stated.
+//! Sizes of caches: the margin rule by hand, and the notes on explicit sizes.
 
 use super::*;
 use forebay_net::{ForwardingSpec, NodeKind};

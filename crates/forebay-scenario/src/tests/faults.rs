@@ -63,8 +63,8 @@ fn bad_middleboxes_are_refused() {
     );
     said(
         &small("middlebox = { fragments = \"dorp\" }", ""),
-        "links[0].middlebox.fragments: expected one of \"pass\", \"drop\", \"whole\", \
-         \"pieces\", found a string (\"dorp\")",
+        "links[0].middlebox.fragments: expected one of \"pass\", \"drop\", \"reassemble\", \
+         \"virtual-reassembly\", found a string (\"dorp\")",
     );
     said(&small("middlebox = { strip = [253] }", ""), "links[0].middlebox: unknown key `strip`");
 }

@@ -84,7 +84,7 @@ fn five_hundred_broken_files_never_panic() {
                 valid += 1;
                 let again = parse_with(&scenario.to_toml(), &[]);
                 let again = again.unwrap_or_else(|error| panic!("case {case}: {error}"));
-                // Keys that are not used are not written, so that nothing is said of them again.
+                // Keys that are not used are not written, so no note repeats them.
                 let scenario = Scenario { unused: Vec::new(), ..scenario };
                 assert_eq!(again, scenario, "case {case}");
             }

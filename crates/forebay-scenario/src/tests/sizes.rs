@@ -193,16 +193,16 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             law("pareto = 1.8, mean = 100, min = 44, max = 2000"),
-            "small.toml:32:47: flows[0].packets.min: only one of `mean` and `min` may be given",
+            "small.toml:32:45: flows[0].packets.min: only one of `mean` and `min` may be given",
         ),
         (
             law("lomax = 1.8, mean = 100, min = 1, max = 2000"),
-            "small.toml:32:46: flows[0].packets.min: `min` goes with `pareto`: the other \
+            "small.toml:32:44: flows[0].packets.min: `min` goes with `pareto`: the other \
              distributions start at 0",
         ),
         (
             law("pareto = 1.8, min = 44.4, max = 40"),
-            "small.toml:32:48: flows[0].packets.max: `40` is out of range: expected the minimum \
+            "small.toml:32:45: flows[0].packets.max: `40` is out of range: expected the minimum \
              (44.4) or more",
         ),
         (
@@ -212,7 +212,7 @@ fn what_is_wrong_is_told_with_its_place() {
         ),
         (
             law("exponential = 5, max = 0.5"),
-            "small.toml:32:37: flows[0].packets.max: `0.5` is out of range: expected a whole \
+            "small.toml:32:36: flows[0].packets.max: `0.5` is out of range: expected a whole \
              number from 1 to 2^50 bytes",
         ),
         (

@@ -44,8 +44,8 @@ impl fmt::Display for FewerThreads {
             ),
             FewerThreads::Indivisible(pieces) => write!(
                 f,
-                "the network can be divided into at most {pieces} partitions: links that have no delay, \
-                 fail, or change their delay are not cut"
+                "the network can be divided into at most {pieces} partitions: links that have no \
+                 delay, fail, or change their delay are not cut"
             ),
             FewerThreads::Forged => f.write_str(
                 "whoever forges packets with the right sequence number reads it at the receiver",

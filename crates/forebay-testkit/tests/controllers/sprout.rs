@@ -141,7 +141,7 @@ fn over_trace(file: &Path, delay: &str, until_s: u32) -> Found {
 
 /// Files of C2TCP (github.com/Soheil-ab/C2TCP-IFIP) for Sprout on AT&T's trace, 20 ms each way:
 /// 3.22 Mbit/s of 5.19, 37 ms on average and 64 ms for 95 %. There the forecasts took the trace of
-/// the way up, whose opportunities are 22 ms apart on average. That trace is not at hand: 26 ms
+/// the uplink, whose opportunities are 22 ms apart on average. That trace is not at hand: 26 ms
 /// each way stand for it.
 #[test]
 fn a_measured_channel_brings_what_was_published() {

@@ -16,8 +16,8 @@ impl Connection {
     pub fn write(&mut self, now: Time, bytes: u64) -> bool {
         self.change_stream(now, |path| path.write(bytes))
     }
-    /// What has been sent at least once is what the application has written so far: it takes back
-    /// the rest, and may write more. Bytes written. Where FIN was sent nothing changes.
+    /// The application is taken to have written only what has been sent at least once: it takes
+    /// back the rest, and may write more. Bytes written. Where FIN was sent nothing changes.
     pub fn hold(&mut self, now: Time) -> u64 {
         self.change_stream(now, |path| path.hold())
     }

@@ -45,7 +45,7 @@ pub(super) struct FastPathState {
     ack_cannot_lose: bool,
     /// Only data out of order keeps the fast path closed, and nothing is outstanding.
     rx_out_of_order: bool,
-    /// What was sent has holes, and nothing else is open but their repair.
+    /// The data sent has holes, and only their repair is outstanding.
     sack_recovery: bool,
     /// Packets carry nothing but timestamps, are not paced and may not be fragmented, and sending
     /// them does not move the limits of the controller. For the life of the path.
@@ -138,7 +138,7 @@ impl FastPathState {
 /// receiver holds out of order.
 #[inline]
 fn is_regular(sender: &Sender, recovery: &LossRecovery, handshake: &Handshake) -> bool {
-    // What most often differs comes first.
+    // The field that differs most often comes first.
     sender.is_regular() && recovery.is_regular(sender.una()) && handshake.is_regular()
 }
 

@@ -18,7 +18,7 @@ use forebay_base::{
 };
 use forebay_cc::{Controller, EcnPolicy};
 
-/// What a peer takes that announces no MSS (RFC 9293 section 3.7.1).
+/// MSS of a peer that announces none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
 
 /// What was negotiated.
@@ -36,7 +36,7 @@ pub(super) struct Negotiated {
     pub scaled: bool,
 }
 
-/// What a segment means to a path that is not established.
+/// Meaning of a segment for a path that is not established.
 enum Opening {
     /// Nothing.
     Ignored,
@@ -289,7 +289,7 @@ impl Handshake {
         self.peer_syn = options.map(|options| Box::new(*options));
     }
 
-    /// What a segment means before the handshake is over.
+    /// Meaning of a segment before the handshake is over.
     fn read(&self, segment: &Incoming) -> Opening {
         let (syn, ack) = (segment.is(TcpFlags::SYN), segment.is(TcpFlags::ACK));
         match self.state {

@@ -23,7 +23,7 @@ pub(crate) struct Incoming {
     pub ip_id: u32,
 }
 
-/// What the connection needs to know of it.
+/// Its properties that the connection needs.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Received {
     /// Payload of this segment that the path accepted, as it lies in the path's sequence space.

@@ -28,7 +28,7 @@ impl Mappings {
         }
         self.runs.push_back(run);
     }
-    /// What path offset `at` is mapped to, and how many bytes follow in one run.
+    /// The data offset that path offset `at` maps to, and the bytes that follow in one run.
     pub(crate) fn locate(&self, at: u64) -> Option<(u64, u64)> {
         let index = self.runs.partition_point(|r| r.path + r.len <= at);
         let run = self.runs.get(index).filter(|r| r.path <= at)?;

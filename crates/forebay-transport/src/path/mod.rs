@@ -48,7 +48,7 @@ pub(crate) enum State {
     Dead,
 }
 
-/// What a path needs of its connection while it works.
+/// Resources of the connection that a path uses.
 pub(crate) struct Cx<'a> {
     pub now: Time,
     pub config: &'a TcpConfig,
@@ -192,7 +192,7 @@ impl Path {
         self.refresh();
         true
     }
-    /// What was not sent is not written, and the stream goes on; unless FIN was sent. Bytes
+    /// Unsent data is withdrawn, and the stream goes on; unless FIN was sent. Bytes
     /// written.
     pub(crate) fn hold(&mut self) -> u64 {
         if self.sender.hold() {
@@ -249,7 +249,7 @@ impl Path {
     pub(crate) fn assign(&mut self, data: u64, len: u64) {
         self.sender.assign(data, len);
     }
-    /// What was assigned and is not acknowledged.
+    /// Data assigned and not acknowledged.
     pub(crate) fn unacked_runs(&self) -> impl Iterator<Item = Mapping> + '_ {
         let una = self.sender.una();
         self.sender.mappings().into_iter().flat_map(move |mappings| mappings.from(una))

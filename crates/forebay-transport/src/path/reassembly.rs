@@ -47,7 +47,7 @@ struct OutOfOrder {
     report: OptionList,
 }
 
-/// What of the last report may be sent again, if all that happens is that its first range, the
+/// The part of the last report that may be reused, if all that happens is that its first range, the
 /// highest of all, grows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum ReportState {

@@ -277,7 +277,7 @@ impl Receiver {
     pub(super) fn longest_delay(&self) -> Option<Span> {
         self.acks.longest_delay()
     }
-    /// What has been received is acknowledged by a segment that leaves.
+    /// A segment that leaves acknowledges all data received.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
         let first = self.bytes_before > 0;

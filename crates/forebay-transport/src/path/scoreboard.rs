@@ -1,4 +1,4 @@
-//! What was sent and is not acknowledged yet, in stream order, each piece with its latest
+//! Segments sent and not yet acknowledged, in stream order, each with its latest
 //! transmission.
 //!
 //! Original transmissions are in stream order too, so only retransmissions need a list of their own
@@ -34,11 +34,11 @@ pub(crate) const SYN: u16 = 1;
 pub(crate) const FIN: u16 = 2;
 /// The peer reported it as received.
 pub(crate) const SACKED: u16 = 4;
-/// Taken for lost and not retransmitted yet: not in flight.
+/// Declared lost and not retransmitted yet: not in flight.
 pub(crate) const LOST: u16 = 8;
 /// Sent more than once.
 pub(crate) const REPEATED: u16 = 16;
-/// Retransmitted before it was taken for lost: both copies count as in flight (RFC 6675, SetPipe).
+/// Retransmitted before it was declared lost: both copies count as in flight (RFC 6675, SetPipe).
 pub(crate) const TWICE: u16 = 32;
 /// Its loss was reported: once is enough, even if it was taken back.
 pub(crate) const REPORTED: u16 = 64;
@@ -176,7 +176,7 @@ impl Scoreboard {
         (slot.sent_at, slot.tag) = (segment.sent_at, segment.tag);
         (slot.len, slot.flags) = (segment.len, segment.flags);
     }
-    /// What the rate sampler notes on the segment that was pushed last. Noted on each or on none.
+    /// Notes of the rate sampler on the segment that was pushed last. Noted on each or on none.
     pub(crate) fn push_flight(&mut self, flight: Flight) {
         self.flights.get_or_insert_default().0.push_back(flight);
     }
@@ -357,7 +357,7 @@ impl Scoreboard {
         self.lost_from = self.una;
     }
 
-    /// The segment is taken for lost. It must be outstanding.
+    /// The segment is declared lost. It must be outstanding.
     /// True the first time for this transmission.
     pub(crate) fn mark_lost(&mut self, index: usize) -> bool {
         debug_assert!(self.segments[index].outstanding());
@@ -443,7 +443,7 @@ impl Scoreboard {
         let end = self.repeats.partition_point(|r| r.number < number);
         self.repeats.range(..end).rev().find_map(|r| self.repeated(r))
     }
-    /// What had been sent when retransmission `number` was.
+    /// Data sent by the time retransmission `number` was.
     pub(crate) fn sent_below(&self, number: u64) -> Option<u64> {
         let at = self.repeats.partition_point(|r| r.number < number);
         self.repeats.get(at).filter(|r| r.number == number).map(|r| r.sent_below)

@@ -284,7 +284,7 @@ impl Path {
         packet
     }
 
-    /// What is received so far is about to be acknowledged.
+    /// All data received so far is about to be acknowledged.
     #[inline]
     pub(super) fn note_ack(&mut self) {
         self.receiver.on_ack_sent();

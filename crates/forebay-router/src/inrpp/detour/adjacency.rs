@@ -25,7 +25,7 @@ struct Partial {
     routers: Vec<RouterId>,
 }
 
-/// What is known of the other end of a port.
+/// State of the other end of a port.
 #[derive(Clone, Debug)]
 pub(super) struct Adjacency {
     /// The router there, if it is one.
@@ -43,7 +43,7 @@ pub(super) struct Adjacency {
     due: Option<Time>,
 }
 
-/// What a packet of a list has brought.
+/// Outcome of a packet of a list.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Heard {
     /// Its list differs from the one before.

@@ -165,7 +165,7 @@ impl Message {
         packet
     }
 
-    /// The message in `packet`; None if it is no control packet at all, which is then forwarded
+    /// The message in `packet`; None if it is not a control packet, which is then forwarded
     /// like any other.
     pub fn of_packet(packet: &Packet, arena: &Arena) -> Option<Result<Message, MessageError>> {
         if packet.kind() != Kind::Opaque || packet.dst() != ALL_ROUTERS {

@@ -26,7 +26,7 @@
 //!   router that comes to a full detour gets nothing, which is not the "fair allocation" that the
 //!   paper is after. It is the shuffling of XCP (Katabi, Handley, Rohrs, SIGCOMM 2002, section
 //!   3.5.2), with the load L_d of detours instead of all traffic, because nothing else responds.
-//!   It moves nothing in sum, and the split halves its distance from fair in 2 steps. M and L_d are
+//!   Its sum is zero, and the split halves its distance from fair in 2 steps. M and L_d are
 //!   those of the contenders that report no other limit: one that cannot use what it is given
 //!   would leave up to gamma / alpha (M - 1) / M of the load unused.
 //! * The bound in (3') is what others leave of the capacity: L_o is L less what this asker has put

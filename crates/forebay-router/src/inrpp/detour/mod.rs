@@ -54,7 +54,7 @@ use law::{Delta, Gains, LinkLoad};
 use meter::LoadMeter;
 use pair::{Detour, Side};
 
-/// What the machine may know of the interfaces of its router.
+/// View of the interfaces of its router for the machine.
 pub trait Interfaces {
     /// True in the push state.
     fn is_push(&self, port: PortId) -> bool;

@@ -1,7 +1,7 @@
 //! One detour: packets of a primary interface to D that leave by another interface, over the router
 //! X at its other end.
 //!
-//! What is kept here is the asker's side: when to probe, what rate there is, when the next packet
+//! This file keeps the asker's side: when to probe, what rate there is, when the next packet
 //! may leave.
 
 use super::control::Probe;
@@ -16,7 +16,7 @@ pub(super) const FRESH_INTERVALS: u64 = 3;
 const DECISION_INTERVALS: u64 = 5;
 /// No probe waits longer for its answer, and no interval is longer.
 pub(super) const MAX_INTERVAL: Span = Span::from_secs(1);
-/// What a detour that opens has to earn before its first packet leaves. Without it one that opens
+/// Credit that a new detour has to earn before its first packet leaves. Without it one that opens
 /// and closes with each probe would send a packet each time, at whatever rate.
 const FIRST_BYTES: f64 = 1500.0;
 
@@ -54,7 +54,7 @@ pub(super) struct Detour {
     pub primary: PortId,
     /// D: the router at the other end of the primary interface.
     pub target: RouterId,
-    /// What this pair has put on `via`, to distinguish it from others' load.
+    /// Load that this pair has put on `via`, to distinguish it from others' load.
     pub own: LoadMeter,
     asking: Option<Asking>,
     /// When feedback came last.
@@ -143,7 +143,7 @@ impl Detour {
     ///
     /// The next probe leaves T_p after the last, but not before that one's answer: the round trip
     /// becomes the interval where it is longer. A probe that stays unanswered for 1.5 intervals is
-    /// taken for lost; then twice that, and so on.
+    /// declared lost; then twice that, and so on.
     pub fn due(&self, probe_interval: Span) -> Option<Time> {
         let probe = self.probe_due(probe_interval)?;
         let stale = self.stale_at(probe_interval);

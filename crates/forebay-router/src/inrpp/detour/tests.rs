@@ -57,7 +57,7 @@ impl Interfaces for View<'_> {
         self.ends[port.index()].rate
     }
     fn queue_bytes(&self, port: PortId) -> u64 {
-        // What is being sent waits no longer.
+        // A packet in transmission no longer waits.
         let end = &self.ends[port.index()];
         let left = end.rate.bytes_in(end.busy_until.since(self.now));
         left.div_ceil(u64::from(PACKET)).saturating_sub(1) * u64::from(PACKET)

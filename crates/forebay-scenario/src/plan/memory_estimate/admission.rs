@@ -3,15 +3,15 @@
 use super::{MemoryEstimate, Outline};
 use std::fmt;
 
-/// What is asked for needs more memory than there is.
+/// The run needs more memory than is available.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct NotEnoughMemory {
-    /// What one run needs.
+    /// Memory of one run.
     pub estimate: MemoryEstimate,
     /// What it needs with the results of all runs, which are kept until the last one is over, in
     /// bytes.
     pub with_results_bytes: u64,
-    /// What there is, in bytes.
+    /// Available memory, in bytes.
     pub available_bytes: u64,
     /// True if no more is known than the sizes of the scenario: it needs that, and more.
     pub at_least: bool,

@@ -8,7 +8,7 @@
 //! network.
 //!
 //! All but what is in flight is counted, and multiplied by what each needs. What is in flight is
-//! worked out in `traffic.rs` as a fluid would have it, and is where estimate and run differ most.
+//! computed in `traffic.rs` as a fluid would have it, and is where estimate and run differ most.
 //! The constants were measured on x86-64 Linux with glibc by attributing the peak of the heap to
 //! who allocated it (heaptrack; `run s3` and `bench --only scale-5`, November 2026), and checked
 //! against peaks of whole runs: `docs/how-to/scale.md` has the table, with estimates of 1.0 to 2.1
@@ -61,7 +61,7 @@ const PART_NODE_BYTES: u64 = 150;
 const PART_FLOW_BYTES: u64 = 48;
 /// Partitions that a run has for each of its threads, at most.
 const PARTS_PER_THREAD: u64 = 2;
-/// What is kept of a flow when its run is over, until all runs are: its result, three names with
+/// Memory kept of a flow after its run, until all runs are: its result, three names with
 /// it, and its reference.
 const KEPT_FLOW_BYTES: u64 = 400;
 /// Rows of series that wait to be written, and their compressed columns. Measured: `run s2` needs
@@ -102,7 +102,7 @@ pub struct MemoryEstimate {
 }
 
 impl MemoryEstimate {
-    /// What a run of a network in `threads` threads needs.
+    /// Memory of a run of a network in `threads` threads.
     pub fn of(spec: &NetSpec, threads: usize) -> MemoryEstimate {
         let traffic = Traffic::of(spec);
         let (nodes, links, flows) =
@@ -165,7 +165,7 @@ impl MemoryEstimate {
         others.into_iter().fold(first, |most, part| if part.1 > most.1 { part } else { most })
     }
 
-    /// What is kept of the run when it is over.
+    /// Memory kept after the run.
     pub fn kept_bytes(&self) -> u64 {
         self.flows.saturating_mul(KEPT_FLOW_BYTES)
     }
@@ -183,7 +183,7 @@ impl MemoryEstimate {
     }
 }
 
-/// What a result says of the memory of its run.
+/// Memory of a run, as its result reports it.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunMemory {
     /// Estimate of what the run needs, the program included, in MiB. Several runs share a process,

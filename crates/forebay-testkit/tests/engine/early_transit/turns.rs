@@ -20,7 +20,7 @@ const POOLS: [Pool; 4] = [
 ];
 
 /// The networks of these seeds that give another trace hash, another number of packets or other
-/// flows without fast ways.
+/// flows without fast paths.
 fn that_differ(pools: &[Pool], seeds: std::ops::Range<u64>) -> Vec<String> {
     let (next, differ) = (AtomicU64::new(0), Mutex::new(Vec::new()));
     let check = |(name, scenario): Pool, seed: u64| {

@@ -209,7 +209,7 @@ impl Arrivals<'_> {
     }
 }
 
-/// What detection may look at besides the scoreboard.
+/// Inputs of detection besides the scoreboard.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Evidence {
     pub now: Time,

@@ -201,7 +201,7 @@ impl LossRecovery {
     /// ECE came: one response per window, losses counted (RFC 3168 section 6.1.2).
     pub(in crate::path) fn on_ecn_echo(&mut self, sender: &mut Sender, cx: &mut Cx<'_>) {
         let una = sender.una();
-        // What is acknowledged was sent before the last response.
+        // The acknowledged data was sent before the last response.
         if una <= self.ecn_point || una <= self.recovery_point || self.episode.is_some() {
             return;
         }
@@ -273,7 +273,7 @@ impl LossRecovery {
             return false;
         }
         let first = self.retries == 1;
-        // What has arrived out of order is not in flight: after a loss it may be most of the
+        // Data that has arrived out of order is not in flight: after a loss it may be most of the
         // window.
         let flight = self.flight_size(sender).saturating_sub(sender.board().sacked_bytes());
         let answered = self.is_answered(sender);
@@ -369,7 +369,7 @@ pub(super) enum SpuriousCheck {
 }
 
 impl SpuriousCheck {
-    /// New data goes before what is taken for lost.
+    /// New data goes before what is declared lost.
     pub(super) fn wants_new_data(&self) -> bool {
         matches!(self, SpuriousCheck::SecondAck { new_segments: 1.., .. })
     }

@@ -49,7 +49,7 @@ struct Probe {
 
 pub(super) struct LossRecovery {
     detector: Detector,
-    /// Who limits what is sent in recovery. The controller may change its mind.
+    /// The owner of the sending limit in recovery. The controller may change it.
     owner: RecoveryOwner,
     agreed: Negotiated,
     rtt: RttEstimator,
@@ -315,7 +315,7 @@ impl LossRecovery {
     pub(super) fn overrides_limits(&self, sender: &Sender) -> bool {
         self.force_retransmit && self.is_after_timeout(sender) && sender.board().lost_segments() > 0
     }
-    /// New data goes before what is taken for lost: F-RTO asks for it.
+    /// New data goes before what is declared lost: F-RTO asks for it.
     pub(super) fn wants_new_data(&self) -> bool {
         self.spurious.wants_new_data()
     }
@@ -508,7 +508,7 @@ impl LossRecovery {
     pub(super) fn on_duplicate(&mut self) {
         self.dupacks += 1;
     }
-    /// What detection may look at besides the scoreboard.
+    /// Inputs of detection besides the scoreboard.
     fn evidence(&self, now: Time, sender: &Sender) -> Evidence {
         Evidence {
             now,
@@ -613,8 +613,8 @@ impl LossRecovery {
         });
         self.probe_at = (now + wait).min(self.rto_at);
     }
-    /// What a probe waits besides 2 SRTT. `alone`: one segment is in flight, whose ACK the peer may
-    /// delay. Linux (`tcp_schedule_loss_probe`) then waits for its smallest RTO.
+    /// Time that a probe waits in addition to 2 SRTT. `alone`: one segment is in flight, whose ACK
+    /// the peer may delay. Linux (`tcp_schedule_loss_probe`) then waits for its smallest RTO.
     #[inline]
     fn probe_allowance(&self, alone: bool, receiver: &Receiver) -> Span {
         match (self.rtt.linux_floor(), alone) {

@@ -61,7 +61,7 @@ pub(super) struct Sender {
     send_end: u64,
     fin_allowed: bool,
     mss: u16,
-    /// What the peer takes in one segment besides its options, and besides ours.
+    /// Payload that the peer takes in one segment, excluding its options and ours.
     segment_limit: u16,
     /// Payload that the last packet had room for: less than `mss` where its stamp took some.
     payload_limit: u16,
@@ -512,7 +512,7 @@ impl Sender {
             self.set_app_limited();
         }
     }
-    /// What was not sent is not written, and the stream goes on; unless FIN was sent. True if
+    /// Unsent data is withdrawn, and the stream goes on; unless FIN was sent. True if
     /// anything may have changed.
     pub(super) fn hold(&mut self) -> bool {
         if self.is_fin_sent() {

@@ -11,7 +11,7 @@ use crate::path::scoreboard::{REPEATED, SACKED, Segment};
 use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{Ack, Controller, Delivered};
 
-/// What keeps new data from leaving while the congestion window has room.
+/// Why new data cannot leave while the congestion window has room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in crate::path) struct BufferLimit {
     peer_window: bool,
@@ -207,7 +207,7 @@ impl Sender {
     pub(in crate::path) fn note_window_full(&mut self) {
         self.window_full_at = self.board.nxt();
     }
-    /// What is acknowledged up to `una` was sent while the window was full.
+    /// Data acknowledged up to `una` was sent while the window was full.
     #[inline]
     pub(in crate::path) fn was_window_full(&self, una: u64) -> bool {
         una < self.window_full_at
@@ -259,7 +259,7 @@ const QUANTUM_PACKETS: u64 = 2;
 pub(crate) struct Pacer {
     /// When the next packet may leave, the rest of a quantum excepted.
     release: Time,
-    /// What `release` is short of, in bits x 10^9 divided by the rate.
+    /// Shortfall of `release`, in bits x 10^9 divided by the rate.
     remainder: u64,
     /// In bit/s, that of the last packet; 0: there was none.
     rate: u64,
@@ -296,7 +296,7 @@ impl Pacer {
     pub(crate) fn sent_of_quantum(&mut self, now: Time, bytes: u32, rate: Rate, quantum: u32) {
         self.keep_remainder_of(rate);
         if self.release <= now {
-            // What the window kept of the last quantum is not saved up.
+            // A part of the last quantum held back by the window is not saved up.
             (self.release, self.quantum_left) = (now, quantum);
         }
         self.quantum_left = self.quantum_left.saturating_sub(bytes);
