@@ -272,7 +272,7 @@ pub enum LossPolicy {
     ///   [`Controller::rto_floor`]), or the wait of a repair if nothing else is outstanding, the
     ///   timer expires before the RTO. If the packet that the last one caused to be retransmitted
     ///   has arrived, and nothing since that was sent once, all that left before it is lost.
-    #[serde(alias = "patient")]
+    #[serde(rename = "patient")]
     HoldTolerant,
     /// A timer for each packet, of srtt x num / den.
     // No duplicate ACK counts.
