@@ -64,7 +64,7 @@ pub struct RcpPort {
 
 impl RcpPort {
     /// A port at the start of time, of a link of this rate and framing overhead per packet.
-    /// Panics if the parameters do not pass [`RcpPortParams::check`].
+    /// Panics if the parameters do not pass [`forebay_base::Params::check`].
     pub fn new(rate: Rate, overhead_bytes: u16, params: RcpPortParams, mut rng: Rng) -> RcpPort {
         RcpPort { control: RateControl::new(rate, overhead_bytes, params, &mut rng) }
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-/// An axis from one value to another, at most [`TICKS`] of which are written.
+/// An axis from one value to another, with a few values written at it.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize)]
 pub struct Axis {
     /// The value at its beginning; above 0 if the axis is logarithmic.

@@ -22,6 +22,8 @@ pub struct RunOptions<'a> {
     pub binary_heap: bool,
     /// Disable all fast paths, to check them: see [`Options::general`]. Results do not
     /// depend on it.
+    ///
+    /// [`Options::general`]: forebay_sim::Options::general
     pub general: bool,
     /// Make no trace hash: that of the result is that of a run in which nothing arrives. For
     /// measurements of what it costs.

@@ -62,7 +62,8 @@ impl Scenario {
         kinds
     }
 
-    fn transport(&self, (name, class): FlowKind<'_>) -> TransportSpec {
+    fn transport(&self, kind: FlowKind<'_>) -> TransportSpec {
+        let (name, class) = kind;
         let spec = self.spec(name).expect("the name is in the table");
         TransportSpec {
             name: name.to_string(),

@@ -236,10 +236,11 @@ impl<'a> Waiting<'a> {
 
     fn follow_all(
         &self,
-        (group, at, think): &(Group, &Spanned<Before>, TimeDistribution),
+        follower: &(Group, &Spanned<Before>, TimeDistribution),
         flows: &mut [Flow],
         topology: &Topology,
     ) -> Result<(), Fault> {
+        let (group, at, think) = follower;
         for user in 0..group.users() {
             let Some(before) = self.before(flows.len(), group, user, at)? else { return Ok(()) };
             let flow = group.first(user);
