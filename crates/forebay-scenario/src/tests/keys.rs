@@ -160,7 +160,6 @@ bytes = 10000
 #[test]
 fn tables_of_schemes_and_routers_are_in_the_words_of_the_format() {
     let schema = crate::schema(&Registry::default());
-    std::fs::write("/tmp/schema_link.json", schema.to_string()).unwrap();
     for table in ["rcp", "kickass", "inrpp"] {
         let text = schema["properties"][table].to_string();
         for word in ["null", "\"default\"", "oneOf", "$ref", "\\n"] {
