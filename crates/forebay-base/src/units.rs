@@ -309,14 +309,21 @@ mod tests {
     fn numbers_are_exact_and_those_that_do_not_fit_are_refused() {
         let span = |text: &str| from_value::<Span>(json!(text)).ok();
         assert_eq!(span(" 1_000.5 us "), Some(Span::from_nanos(1_000_500)));
-        assert_eq!(span("2min"), Some(Span::from_secs(120)));
+        assert_eq!(span("0.3ms"), Some(Span::from_nanos(300_000)));
+        assert_eq!(span("0.0000000016s"), Some(Span::from_nanos(2)));
+        assert_eq!(span("1.5min"), Some(Span::from_secs(90)));
         assert_eq!(span("3155760000s"), Some(MAX_SPAN));
         let refused = ["3155760000.000000001s", "5", "5m", "-5ms", "ms", "5.ms", "", "1e3ms"];
         assert_eq!(refused.map(span), [None; 8]);
+        let bps = |text: &str| from_value::<Rate>(json!(text)).ok().map(Rate::bps);
+        assert_eq!(bps("0.1Mbit/s"), Some(100_000));
+        assert_eq!(bps("2.999999999 Gbps"), Some(2_999_999_999));
         assert!(from_value::<Rate>(json!("400.000000001Gbit/s")).is_err());
         assert!(from_value::<Rate>(json!("999bit/s")).is_err());
         assert_eq!(bytes(json!("2.5 MB")), Some(2_500_000));
         assert_eq!(bytes(json!("1KiB")), Some(1024));
+        assert_eq!(bytes(json!("4MiB")), Some(4_194_304));
+        assert_eq!(bytes(json!("99999999999999999999999999GB")), None);
         let refused = [json!("18446744073709551616B"), json!(-1), json!(1.5), json!("5ms")];
         assert_eq!(refused.map(bytes), [None; 4]);
     }

@@ -470,45 +470,27 @@ mod tests {
     }
 
     #[test]
-    fn units_are_exact_in_decimal() {
-        assert_eq!(text::<Rate>("0.1Mbit/s").unwrap().bps(), 100_000);
-        assert_eq!(text::<Rate>("2.999999999 Gbps").unwrap().bps(), 2_999_999_999);
-        assert_eq!(text::<Span>("0.3ms").unwrap().as_nanos(), 300_000);
-        assert_eq!(text::<Span>("1.5min").unwrap(), Span::from_secs(90));
-        assert_eq!(text::<Span>("0.0000000016s").unwrap().as_nanos(), 2);
-        assert_eq!(text::<Bytes>("2.5 MB"), Ok(Bytes(2_500_000)));
-        assert_eq!(text::<Bytes>("4MiB"), Ok(Bytes(4_194_304)));
-        assert_eq!(read::<Bytes>(Value::Integer(u64::MAX.into())), Ok(Bytes(u64::MAX)));
+    fn limits_of_queues_have_four_units() {
+        assert_eq!(text::<GivenLimit>("2.5 MB"), Ok(GivenLimit::Bytes(2_500_000)));
         assert_eq!(text::<GivenLimit>("1.5BDP"), Ok(GivenLimit::Bdp { millionths: 1_500_000 }));
         assert_eq!(text::<GivenLimit>("50ms"), Ok(GivenLimit::Time(Span::from_millis(50))));
         assert_eq!(text::<GivenLimit>("1_000 packets"), Ok(GivenLimit::Packets(1_000)));
     }
 
     #[test]
-    fn what_is_written_reads_back() {
-        for bps in [1_000, 1_500, 2_000_000, 2_999_999_999, 400_000_000_000] {
-            let rate = Rate::new(bps).unwrap();
-            assert_eq!(text::<Rate>(rate.write().as_str().unwrap()), Ok(rate));
-        }
-        assert_eq!(Rate::mbps(10).write().as_str(), Some("10Mbit/s"));
-        assert_eq!(Span::from_micros(1500).write().as_str(), Some("1500us"));
-        assert_eq!(Span::from_secs(120).write().as_str(), Some("120s"));
-        assert_eq!(Span::ZERO.write().as_str(), Some("0s"));
+    fn seconds_are_written_in_decimal() {
         for (given, shown) in
             [(1e-7, "0.0000001"), (30.5, "30.5"), (0.3, "0.3"), (12.000_000_7, "12.0000007")]
         {
             let seconds = read::<Seconds>(Value::Float(given)).unwrap();
             assert_eq!(crate::format::fields::shown(&seconds), shown);
         }
-        assert_eq!(text::<Bytes>(Bytes(u64::MAX).write().as_str().unwrap()), Ok(Bytes(u64::MAX)));
     }
 
     #[test]
     fn numbers_that_do_not_fit_are_refused_not_wrapped() {
-        assert!(text::<Bytes>("18446744073709551616B").is_err());
-        assert!(text::<Bytes>("99999999999999999999999999GB").is_err());
-        assert!(text::<Span>("3155760000.000000001s").is_err());
-        assert!(text::<Rate>("400.000000001Gbit/s").is_err());
+        assert_eq!(read::<Bytes>(Value::Integer(u64::MAX.into())), Ok(Bytes(u64::MAX)));
+        assert!(read::<Bytes>(Value::Integer(i128::from(u64::MAX) + 1)).is_err());
         assert!(read::<Seconds>(Value::Float(f64::NAN)).is_err());
         assert!(read::<Probability>(Value::Float(f64::NAN)).is_err());
         assert!(read::<u16>(Value::Integer(65_536)).is_err());
