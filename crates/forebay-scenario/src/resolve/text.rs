@@ -164,7 +164,7 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
     // What one direction says the other takes over, unless it says something else.
     let named = !(link.forward.discipline.is_default() && link.reverse.discipline.is_default());
     let boxed = link.forward.wire.middlebox.is_some() || link.reverse.wire.middlebox.is_some();
-    let params = |wire| params(wire, (named, boxed));
+    let params = |wire| params(wire, named, boxed);
     LinkEntry {
         a: Spanned::new(a),
         b: Spanned::new(b),
@@ -176,7 +176,7 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
 
 /// The keys of one direction. `named`, `boxed`: one of the two has a discipline of its own, a
 /// middlebox.
-fn params(direction: &LinkDirection, (named, boxed): (bool, bool)) -> LinkParams {
+fn params(direction: &LinkDirection, named: bool, boxed: bool) -> LinkParams {
     let limit = match direction.queue {
         Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
