@@ -633,8 +633,8 @@ fn transport_values() {
         (
             "tcp.loss_policy=rack",
             "--set:1:17: tcp.loss_policy: expected one of \"dup-thresh\", \"rack-tlp\", \
-             \"timeout-only\", \"hold-tolerant\", or a table such as { num = 2, den = 1 }, \
-             found a string (\"rack\")",
+             \"timeout-only\", \"patient\", or a table such as { num = 2, den = 1 }, found a \
+             string (\"rack\")",
         ),
         (
             "tcp.ack_policy=every",
