@@ -240,9 +240,9 @@ pub(crate) fn entries_of(
 }
 
 /// What `make` makes of those of the given parameters that are in their ranges. Each other one is a
-/// fault of its own: it is taken out of `given`, and what else is wrong shows without it. `place_of`
-/// says where a parameter that is given stands, and its value; `not_given` is the fault of one that
-/// is not, with what is allowed.
+/// fault of its own: it is taken out of `given`, and what else is wrong shows without it.
+/// `place_of` says where a parameter that is given stands, and its value; `not_given` is the fault
+/// of one that is not, with what is allowed.
 pub(crate) fn in_range<M>(
     given: &mut toml::Table,
     fault: &mut Option<Fault>,
