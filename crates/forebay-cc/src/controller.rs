@@ -245,7 +245,6 @@ pub enum LossPolicy {
     RackTlp,
     /// The retransmission timer alone.
     TimeoutOnly,
-    #[serde(rename = "patient")]
     /// RACK (RFC 8985 section 6) for paths that hold packets for seconds and bring them out of
     /// order (INRPP, doi:10.1109/TNET.2021.3128384, which disables fast retransmit for the
     /// reordering of its detours). No number of duplicate ACKs and no tail loss probe.
