@@ -43,9 +43,9 @@ impl Packet {
     }
 
     /// A packet of a protocol that Forebay does not speak; `cold.body` holds its bytes, IP header
-    /// included. `ends` are source and destination, `ports` those of its transport header, where it has some. TTL and ECN field of
-    /// the packet overrule those in the bytes. Panics if the bytes are shorter than their IP
-    /// header.
+    /// included. `ends` are source and destination, `ports` those of its transport header, where it
+    /// has some. TTL and ECN field of the packet overrule those in the bytes. Panics if the bytes
+    /// are shorter than their IP header.
     pub fn opaque(
         version: IpVersion,
         ends: (Addr, Addr),

@@ -93,8 +93,8 @@ pub struct KickAssPortParams {
     /// `preset`.
     pub fallback: Fallback,
     /// If true, fallback is signalled with the smallest code, so that senders learn of it when
-    /// another router on the path still signals; if false, with nothing, as in the paper. Default: that of
-    /// `preset`.
+    /// another router on the path still signals; if false, with nothing, as in the paper. Default:
+    /// that of `preset`.
     pub explicit_tcp: bool,
     /// Maximum number of packets of a flow that are cut per mean round-trip time; 0 is no maximum.
     /// Default: 0.

@@ -16,11 +16,18 @@ fn quoted(page: &str) -> Vec<&str> {
     page.split('`').skip(1).step_by(2).collect()
 }
 
-/// Rust files that `page` names and that are not among `paths`.
+/// Rust files that `page` names and that are not among `paths`: by the end of their path, or by the
+/// short name of a crate and their path in its `src`.
 fn gone(page: &str, paths: &[String]) -> Vec<String> {
     let named = quoted(page).into_iter().filter(|word| word.ends_with(".rs"));
+    let in_crate = |name: &str| {
+        let (short, rest) = name.split_once('/')?;
+        Some(format!("crates/forebay-{short}/src/{rest}"))
+    };
     let missing = named.filter(|name| {
-        paths.iter().all(|path| path != name && !path.ends_with(&format!("/{name}")))
+        let full = in_crate(name);
+        let is = |path: &String| path == name || path.ends_with(&format!("/{name}"));
+        !paths.iter().any(|path| is(path) || full.as_ref() == Some(path))
     });
     missing.map(|name| format!("`{name}` is named and not there")).collect()
 }

@@ -79,7 +79,8 @@ fn own(path: &str, scheme: &str) -> bool {
 
 /// Files of the product in whose code a scheme is named.
 fn naming(path: &str, text: &str, scheme: &str) -> bool {
-    let helper = path.starts_with("crates/forebay-testkit/") || path.contains("_tests.rs");
+    let tests = ["crates/forebay-testkit/", "crates/forebay-instructions/"];
+    let helper = tests.iter().any(|of| path.starts_with(of)) || path.contains("_tests");
     let code = product(path, text);
     !helper && !own(path, scheme) && words(&code).iter().any(|word| names(word.text, scheme))
 }

@@ -28,7 +28,6 @@ use handshake::Handshake;
 use mapping::Mapping;
 use receiver::Receiver;
 use recovery::LossRecovery;
-use send::Choice;
 use sender::Sender;
 
 pub(crate) use input::{Incoming, Received, options_of};

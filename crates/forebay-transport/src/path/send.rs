@@ -2,24 +2,11 @@
 //! packet. Each part notes what left.
 
 use super::scoreboard::{FIN, REPEATED, SYN, Segment};
-use super::sender::Sender;
+use super::sender::{Choice, Sender};
 use super::{Cx, Path, State};
 use crate::options::{TIMESTAMP_BYTES, mptcp};
 use forebay_base::{Arena, Ecn, IpVersion, MAX_OPTION_BYTES, OptionList, Packet, TcpFlags, narrow};
 use forebay_cc::{Limits, StampedIp};
-
-/// What to send.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Choice {
-    Syn,
-    /// The segment at this index of the scoreboard, again.
-    Retransmission(usize),
-    /// New data of this length; none of it and a FIN: a FIN alone.
-    New {
-        len: u64,
-        fin: bool,
-    },
-}
 
 impl Path {
     /// False if [`Path::poll`] would find nothing to do at all: most calls of a driver that polls

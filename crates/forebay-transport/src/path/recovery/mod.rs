@@ -14,7 +14,7 @@ mod episode;
 
 pub(crate) use episode::{Episode, NewReno, Pipe, Prr, Rule};
 
-use super::Choice;
+use super::sender::Choice;
 use super::handshake::Negotiated;
 use super::input::AckSummary;
 use super::loss::{Arrivals, Detector, Evidence};

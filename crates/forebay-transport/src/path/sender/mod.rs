@@ -11,12 +11,12 @@
 mod window;
 pub(super) use window::BufferLimit;
 
+use super::MAX_OUTSTANDING_BYTES;
 use super::handshake::{Handshake, Negotiated};
 use super::loss::Losses;
 use super::mapping::{Mapping, Mappings};
 use super::samples::{Flight, RateSampler};
 use super::scoreboard::{FIN, SYN, Scoreboard, Segment};
-use super::{Choice, MAX_OUTSTANDING_BYTES};
 use crate::api::Counters;
 use crate::config::TcpConfig;
 use crate::options::{TIMESTAMP_BYTES, append};
@@ -30,6 +30,19 @@ use forebay_cc::{
 use window::Pacer;
 
 const TCP_HEADER_BYTES: u64 = 20;
+
+/// What to send.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::path) enum Choice {
+    Syn,
+    /// The segment at this index of the scoreboard, again.
+    Retransmission(usize),
+    /// New data of this length; none of it and a FIN: a FIN alone.
+    New {
+        len: u64,
+        fin: bool,
+    },
+}
 
 pub(super) struct Sender {
     board: Scoreboard,
