@@ -5,10 +5,11 @@
 //!   A tuple that is one thing keeps one name (`range: (u64, u64)`). Closures are free, as is
 //!   `From`, whose function takes one argument.
 //! - `match` on a `bool`: two arms, `true` and `false` or `_`, without guards. That is an `if`.
-//! - `for_each` on the iterator of an `Option`: that is an `if let`. Types are not known here, so a
-//!   value counts as an `Option` if it is `Some(..)`, if it is declared as one (a parameter, a `let`
-//!   with a type), if every field or function of its name in the crate is one or returns one, or if
-//!   it is made by a method that returns nothing else (`first`, `checked_add`, `ok`, ...).
+//! - `for_each` on the iterator of an `Option`: that is an `if let`. Types are not known here, so
+//!   a value counts as an `Option` if it is `Some(..)`, if it is declared as one (a parameter, a
+//!   `let` with a type), if every field or function of its name in the crate is one or returns
+//!   one, or if it is made by a method that returns nothing else (`first`, `checked_add`, `ok`,
+//!   ...).
 //!
 //! Code in the arguments and definitions of macros is not read.
 
