@@ -10,9 +10,8 @@
 //! ECN-capable is queued without a mark, so it may be lost by rule 2 only.
 
 use forebay_base::{DropReason, Packet};
-use forebay_queue::{
-    Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit, require,
-};
+use forebay_queue::require;
+use forebay_queue::{Discipline, Fifo, Limit, Overflow, ParamError, PortContext, PortInit};
 use serde::{Deserialize, Serialize};
 
 /// Parameters of step marking.
