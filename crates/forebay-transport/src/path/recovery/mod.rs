@@ -14,13 +14,13 @@ mod episode;
 
 pub(crate) use episode::{Episode, NewReno, Pipe, Prr, Rule};
 
-use super::sender::Choice;
 use super::handshake::Negotiated;
 use super::input::AckSummary;
 use super::loss::{Arrivals, Detector, Evidence};
 use super::receiver::Receiver;
 use super::samples::{RtoBounds, RttEstimator};
 use super::scoreboard::{REPEATED, SACKED, Segment};
+use super::sender::Choice;
 use super::sender::Sender;
 use crate::api::Counters;
 use crate::config::{Pacing, TcpConfig};
