@@ -17,7 +17,6 @@ impl Default for Params {
         Params { add_segments: 1.0, keep: 0.5 }
     }
 }
-
 fn check(params: &Params) -> Result<(), ParamError> {
     require(params.keep > 0.0 && params.keep < 1.0, "keep", "above 0, below 1")
 }
