@@ -62,8 +62,7 @@ impl Discipline for Pace {
     }
 }
 
-/// 60 packets leave in at least 59 times 8 ms; the rest is 4 one-way delays of 12 ms and
-/// transmission.
+/// 60 packets leave in at least 59 times 8 ms; the rest is 4 one-way delays of 12 ms.
 #[test]
 fn it_paces_by_its_parameter() {
     let build = |params: &Params, init: PortInit| {
