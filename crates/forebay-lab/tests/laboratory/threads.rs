@@ -91,7 +91,7 @@ fn fewer_threads_than_were_offered_are_explained() {
     // Two routers and four hosts.
     let result = run(&crate::scenario(&[]), "cubic", 8);
     let why = result.parallel.fewer_threads.unwrap();
-    assert!(result.parallel.threads == 6 && why.contains("6 pieces"), "{why}");
+    assert!(result.parallel.threads == 6 && why.contains("6 partitions"), "{why}");
 }
 
 /// Delays of 100 us at 10 Mbit/s: a window holds 2 events, so one thread does what two would.
