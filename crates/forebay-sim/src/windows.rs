@@ -49,11 +49,6 @@ impl Effort {
         let total = self.total.as_secs_f64();
         if total > 0.0 { 1.0 - self.work.as_secs_f64() / total } else { 0.0 }
     }
-    /// Work divided by critical path: the number of threads that it could keep busy.
-    pub fn parallelism(&self) -> f64 {
-        let path = self.critical_path.as_secs_f64();
-        if path > 0.0 { self.work.as_secs_f64() / path } else { 1.0 }
-    }
     fn add(&mut self, of_thread: &Effort) {
         self.work += of_thread.work;
         self.total += of_thread.total;

@@ -402,10 +402,6 @@ impl<D: Driver> Fabric<D> {
         let (_, port) = self.workload.paths(flow)[0].src;
         self.ports.link(self.workload.flows()[flow.index()].src, port)
     }
-    /// The node of an end of a flow.
-    pub fn end_node(&self, end: EndId) -> NodeId {
-        self.ends[end.index()].node
-    }
     /// The connection at an end of a flow, once it exists, if it is here.
     pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
         let end = &self.ends[EndId::of(flow, role).index()];
