@@ -1,11 +1,16 @@
 //! The comparison as Markdown, for pages.
 
+mod grid;
+
 use super::agreement::Agreement;
 use super::{Cells, cells, of_setup, over_seeds, with_unit};
-use forebay_lab::reproduce::{ComparedRow, ExperimentHead, Verdict};
+use forebay_lab::reproduce::{ComparedRow, ExperimentHead, Tables, Verdict};
 
 /// The tables of an experiment.
 pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
+    if experiment.tables != Tables::Lines {
+        return grid::of_experiment(experiment, rows);
+    }
     if rows.iter().all(|row| row.published.is_none()) {
         return measured(rows);
     }

@@ -143,7 +143,9 @@ struct Cells {
 
 /// The unit in which the values of a row are shown, and what they are multiplied by.
 fn unit_of(of: &ComparedRow) -> (Unit, f64) {
-    let counts = of.published.is_some_and(|value| value.fract() == 0.0);
+    // 1 is what a ratio is compared with.
+    let whole = |value: f64| value.fract() == 0.0 && value != 1.0;
+    let counts = of.published.is_some_and(whole) && of.claim.is_none();
     match of.unit {
         RowUnit::Seconds => (Unit::Seconds, 1.0),
         RowUnit::Milliseconds => (Unit::Seconds, 1e-3),
@@ -174,6 +176,10 @@ fn cells(of: &ComparedRow) -> Cells {
     let published = match (unit, of.published) {
         (Unit::Count, Some(value)) => format!("{value:.0}"),
         _ => published.clone(),
+    };
+    let published = match of.claim {
+        Some(claim) => format!("{} {published}", claim.sign()),
+        None => published,
     };
     let range = match least == most {
         true => String::new(),

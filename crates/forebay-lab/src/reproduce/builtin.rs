@@ -52,6 +52,7 @@ experiments![
     "verus" / "micro",
     "verus" / "tcp",
     "verus" / "profile",
+    "verus" / "parameters",
     "verus" / "short",
     "verus" / "now",
     "verus" / "steps",

@@ -1,6 +1,7 @@
 //! From a run to the value of a measure.
 
 use super::measure::{CHANNEL, Measure, Over, Since, Take};
+use super::profile::rank_correlation;
 use super::recording::{PortSample, Recording, Sample, growth};
 use forebay_base::Time;
 use forebay_run::{Capacity, FlowResult, RunResult};
@@ -79,6 +80,9 @@ impl Measured<'_> {
             }
             Measure::PassedRatio { port, flows, within_s } => {
                 self.passed_ratio(port, flows, *within_s)
+            }
+            Measure::ProfileFollows { link, packets, every_s, within_s } => {
+                self.profile_follows(self.link(link), *packets, *every_s, *within_s)
             }
             Measure::SlowStartPeak { flow, segment_bytes } => {
                 let bytes = self.recording.slow_start_bytes(index(*flow))?;
@@ -199,8 +203,7 @@ impl Measured<'_> {
     fn link_share(&self, link: usize, within_s: [f64; 2]) -> Option<f64> {
         let looks = self.recording.within(within_s);
         let (first, last) = (looks.first()?, looks.last()?);
-        let at = |look: &Sample| Time::from_nanos((look.at_s * 1e9).round() as u64);
-        let could = self.capacities[link].bytes(at(first), at(last));
+        let could = self.capacities[link].bytes(time_of(first), time_of(last));
         let took = (last.link_bytes[link] - first.link_bytes[link]) as f64;
         (could > 0.0).then(|| took / could)
     }
@@ -264,6 +267,27 @@ impl Measured<'_> {
             growth(looks, |look| self.port(look, port).sent_bytes).map(|rate| rate * 8.0)
         };
         (0..windows).filter_map(rate).collect()
+    }
+
+    /// Rank correlation, over the whole bins of a stretch, of what the link could carry in a bin and
+    /// the delay that the profile has at its end under that window.
+    fn profile_follows(
+        &self,
+        link: usize,
+        packets: f64,
+        every_s: f64,
+        [from_s, until_s]: [f64; 2],
+    ) -> Option<f64> {
+        let window = self.recording.place_of_window(packets);
+        let bins = ((until_s - from_s) / every_s + 1e-9).floor() as u32;
+        let pair = |bin: u32| {
+            let start_s = from_s + f64::from(bin) * every_s;
+            let looks = self.recording.within([start_s, start_s + every_s]);
+            let (first, last) = (looks.first()?, looks.last()?);
+            let could = self.capacities[link].bytes(time_of(first), time_of(last));
+            Some((could, last.profile_s[window]?))
+        };
+        rank_correlation(&(0..bins).filter_map(pair).collect::<Vec<_>>())
     }
 
     fn passed_ratio(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {
@@ -339,6 +363,11 @@ impl Meter {
         self.smooth_bps = old * self.smooth_bps + new * (bps + self.last_bps) / 2.0;
         self.last_bps = bps;
     }
+}
+
+/// When a look was.
+fn time_of(look: &Sample) -> Time {
+    Time::from_nanos((look.at_s * 1e9).round() as u64)
 }
 
 fn index(flow: u32) -> usize {

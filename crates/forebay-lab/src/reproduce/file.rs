@@ -4,6 +4,8 @@
 //! title = "..."                       # what it is, in a line
 //! source = "..."                      # the paper, or who measured what
 //! label = "paper"                     # heading of the published values
+//! proposes = ["inrpp"]                # protocols whose advantage it claims; may be left out
+//! tables = "by_quantity"              # in Markdown; see `Tables`; may be left out
 //! seeds = 10                          # runs per set-up and protocol
 //! quick_seeds = 3                     # the same with --quick
 //!
@@ -24,7 +26,11 @@
 //!                                     # verdict is "not-stated"
 //! tolerance = "2%"                    # or "factor 1.5", or a number in the unit; goes with
 //!                                     # `published`
-//! better = "lower"                    # or "higher"; without it no side is better
+//! better = "lower"                    # or "higher"; without it no side is better. Of protocols
+//!                                     # that `proposes` has: a rival that does better than was
+//!                                     # published contradicts the source
+//! claim = "above"                     # or "below": in place of `tolerance` and `better`, where
+//!                                     # the source has the order alone
 //! measure = { metric = "afct_s" }     # see `Measure`
 //! why = "..."                         # what is known of a difference; shown unless reproduced
 //! ```
@@ -51,7 +57,7 @@
 //! ```
 
 use super::measure::Measure;
-use super::verdict::{Published, Side, Target, Tolerance};
+use super::verdict::{Claim, Published, Side, Target, Tolerance, Value};
 use forebay_scenario::{LoadOptions, Registry, Scenario};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -79,6 +85,10 @@ pub(super) struct File {
     pub title: String,
     pub source: String,
     pub label: String,
+    #[serde(default)]
+    proposes: Vec<Spanned<String>>,
+    #[serde(default)]
+    pub tables: Tables,
     pub seeds: Spanned<u64>,
     pub quick_seeds: Spanned<u64>,
     pub setups: Vec<Setup>,
@@ -91,6 +101,19 @@ pub(super) struct File {
     pub quantities: Vec<Quantity>,
     #[serde(default)]
     cases: Vec<Case>,
+}
+
+/// How tables in Markdown are laid out.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Tables {
+    /// A line for each row; where nothing is published, one for each set-up and protocol.
+    #[default]
+    Lines,
+    /// A table for each set-up: a line per protocol, a column per quantity.
+    BySetup,
+    /// A table for each quantity: a line per set-up, a column per protocol.
+    ByQuantity,
 }
 
 /// What is run.
@@ -120,6 +143,7 @@ struct Line {
     published: Option<Spanned<Published>>,
     tolerance: Option<Tolerance>,
     better: Option<Side>,
+    claim: Option<Claim>,
     measure: Spanned<Measure>,
     why: Option<String>,
 }
@@ -135,6 +159,7 @@ pub(super) struct Row {
     pub published: Option<Spanned<Published>>,
     pub tolerance: Option<Tolerance>,
     pub better: Option<Side>,
+    pub claim: Option<Claim>,
     pub measure: Spanned<Measure>,
     pub why: Option<String>,
 }
@@ -189,8 +214,11 @@ const MAX_SEEDS: u64 = 1_000;
 impl Row {
     /// What was published, if anything was.
     pub fn target(&self) -> Option<Target> {
-        let (published, tolerance) = (*self.published.as_ref()?.get_ref(), self.tolerance?);
-        Some(Target { published, tolerance, better: self.better })
+        let published = *self.published.as_ref()?.get_ref();
+        if let Some(claim) = self.claim {
+            return Some(Target::Order(claim, published.value));
+        }
+        Some(Target::Value(Value { published, tolerance: self.tolerance?, better: self.better }))
     }
 }
 
@@ -245,6 +273,7 @@ fn read(text: &str, registry: &Arc<Registry>) -> Result<Experiment, Fault> {
     let mut seen = BTreeSet::new();
     for row in &file.rows {
         check(row, setups())?;
+        check_target(row, &file.proposes)?;
         let key = [&row.quantity, &row.setup, &row.protocol].map(|text| text.get_ref().as_str());
         if !seen.insert(key) {
             let [quantity, setup, protocol] = key;
@@ -278,6 +307,7 @@ fn rows_of_line(line: &Line) -> Result<Vec<Row>, Fault> {
         published: line.published.clone(),
         tolerance: line.tolerance,
         better: line.better,
+        claim: line.claim,
         measure: line.measure.clone(),
         why: line.why.clone(),
     };
@@ -310,6 +340,7 @@ fn rows_of(case: &Case, quantities: &[Quantity]) -> Result<Vec<Row>, Fault> {
             published: Some(published),
             tolerance: Some(entry(&case.tolerance, name).copied().unwrap_or(of.tolerance)),
             better: of.better,
+            claim: None,
             measure: of.measure.clone(),
             why: entry(&case.why, name).cloned(),
         })
@@ -358,14 +389,6 @@ fn check<'a>(
         let (setup, protocol) = (row.setup.get_ref(), row.protocol.get_ref());
         return Err((row.protocol.span(), format!("`{setup}` does not run `{protocol}`")));
     }
-    if row.published.is_some() != row.tolerance.is_some() {
-        let problem = "`published` and `tolerance` go together".to_string();
-        return Err((row.quantity.span(), problem));
-    }
-    if let (Some(published), Some(tolerance)) = (&row.published, &row.tolerance) {
-        let fits = tolerance.check(published.get_ref());
-        fits.map_err(|problem| (published.span(), problem))?;
-    }
     if let Some(other) = row.measure.get_ref().other()
         && !setup.protocols.iter().any(|name| name.get_ref() == other)
     {
@@ -374,4 +397,30 @@ fn check<'a>(
     }
     let measurable = row.measure.get_ref().check(scenario);
     measurable.map_err(|problem| (row.measure.span(), problem))
+}
+
+/// What is published of a row fits together.
+fn check_target(row: &Row, proposes: &[Spanned<String>]) -> Result<(), Fault> {
+    let fault = |problem: &str| Err((row.quantity.span(), problem.to_string()));
+    if row.claim.is_some() && (row.tolerance.is_some() || row.better.is_some()) {
+        return fault("`claim` stands in place of `tolerance` and `better`");
+    }
+    if row.claim.is_some() && row.published.is_none() {
+        return fault("`claim` needs the value of the order: `published`");
+    }
+    if row.claim.is_none() && row.published.is_some() != row.tolerance.is_some() {
+        return fault("`published` and `tolerance` go together");
+    }
+    let proposed = || proposes.iter().any(|name| name.get_ref() == row.protocol.get_ref());
+    if row.better.is_some() && !proposed() {
+        let name = row.protocol.get_ref();
+        let problem = format!("`better` is for protocols in `proposes`, which `{name}` is not");
+        return Err((row.quantity.span(), problem));
+    }
+    let Some(published) = &row.published else { return Ok(()) };
+    if row.claim.is_some() && published.get_ref().range.is_some() {
+        return Err((published.span(), "expected one value of an order".to_string()));
+    }
+    let fits = row.tolerance.map_or(Ok(()), |tolerance| tolerance.check(published.get_ref()));
+    fits.map_err(|problem| (published.span(), problem))
 }

@@ -84,12 +84,22 @@ enum JobError {
     Store(#[from] StoreError),
 }
 
+/// What has come of an experiment.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Done {
+    /// By row the values, in the order of the seeds.
+    pub values: Vec<Vec<Option<f64>>>,
+    /// Of the runs of the first seed.
+    pub digest: String,
+}
+
 /// The values of the rows of a run, by row.
 type Values = Vec<(usize, Option<f64>)>;
 
 /// What is kept of a run.
 struct Output {
     values: Values,
+    trace_hash: String,
     /// Of a run that is compared with another: its flows.
     flows: Vec<PairedFlow>,
     /// And its metrics.
@@ -139,13 +149,12 @@ impl<'a> Jobs<'a> {
         self.jobs.chunk_by(same).map(of).collect()
     }
 
-    /// Run them, with their results in a folder if one is given. Per experiment and row the values,
-    /// in the order of the seeds.
+    /// Run them, with their results in a folder if one is given. By experiment what has come of it.
     pub fn run(
         &self,
         options: &ReproduceOptions<'_>,
         folder: Option<Wanted<'_, 'a>>,
-    ) -> Result<Vec<Vec<Vec<Option<f64>>>>, ReproduceError> {
+    ) -> Result<Vec<Done>, ReproduceError> {
         assert!(options.jobs > 0, "runs need a job");
         let state = JobsState {
             next: AtomicUsize::new(0),
@@ -211,9 +220,7 @@ impl<'a> Jobs<'a> {
         Ok(output)
     }
 
-    fn collect(&self, state: JobsState) -> Result<Vec<Vec<Vec<Option<f64>>>>, ReproduceError> {
-        let mut values: Vec<Vec<Vec<Option<f64>>>> =
-            self.rows.iter().map(|&rows| vec![Vec::new(); rows]).collect();
+    fn collect(&self, state: JobsState) -> Result<Vec<Done>, ReproduceError> {
         let (finished, runs) = (state.finished.into_inner(), self.jobs.len());
         let mut outputs = Vec::new();
         for (job, slot) in self.jobs.iter().zip(state.results) {
@@ -229,7 +236,13 @@ impl<'a> Jobs<'a> {
         if outputs.len() < self.jobs.len() {
             return Err(ReproduceError::Cancelled(finished, runs));
         }
+        let empty = |&rows: &usize| Done { values: vec![Vec::new(); rows], ..Done::default() };
+        let mut done: Vec<Done> = self.rows.iter().map(empty).collect();
+        let mut digests = vec![Digest::default(); done.len()];
         for (job, output) in self.jobs.iter().zip(&outputs) {
+            if job.seed == 1 {
+                digests[job.experiment].take(&output.trace_hash);
+            }
             for ((row, value), (_, of)) in output.values.iter().zip(&job.rows) {
                 let value = match of.measure.get_ref().other() {
                     None => *value,
@@ -238,10 +251,13 @@ impl<'a> Jobs<'a> {
                         output.beside(&outputs[with], of.measure.get_ref())
                     }
                 };
-                values[job.experiment][*row].push(value);
+                done[job.experiment].values[*row].push(value);
             }
         }
-        Ok(values)
+        for (done, digest) in done.iter_mut().zip(digests) {
+            done.digest = digest.text();
+        }
+        Ok(done)
     }
 
     /// The run of the same set-up and seed under another protocol.
@@ -249,6 +265,27 @@ impl<'a> Jobs<'a> {
         let key = |job: &Job<'_>| (job.experiment, job.setup, job.seed);
         let same = |other: &Job<'_>| key(other) == key(job) && other.protocol == protocol;
         self.jobs.iter().position(same).expect("runs that others are compared with are made")
+    }
+}
+
+/// FNV-1a over the trace hashes of runs, in order.
+#[derive(Clone, Debug)]
+struct Digest(u64);
+
+impl Default for Digest {
+    fn default() -> Digest {
+        Digest(0xcbf2_9ce4_8422_2325)
+    }
+}
+
+impl Digest {
+    fn take(&mut self, text: &str) {
+        let byte = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0100_0000_01b3);
+        self.0 = text.bytes().fold(self.0, byte);
+    }
+
+    fn text(&self) -> String {
+        format!("{:016x}", self.0)
     }
 }
 
@@ -338,7 +375,8 @@ impl Job<'_> {
         let values = self.rows.iter().map(value).collect();
         let flows = result.per_flow.iter().filter(|_| self.paired).map(PairedFlow::of).collect();
         let metrics = self.paired.then(|| result.metrics.clone());
-        Ok((Output { values, flows, metrics }, result))
+        let trace_hash = result.trace_hash.clone();
+        Ok((Output { values, trace_hash, flows, metrics }, result))
     }
 
     fn measures(&self) -> impl Iterator<Item = &Measure> + Clone {
@@ -360,6 +398,7 @@ impl Job<'_> {
         let all = |wanted: bool| if wanted { self.scenario.flows.len() } else { 0 };
         let flows = all(self.measures().any(|measure| measure.needs().flows));
         let arrived = all(self.measures().any(|measure| measure.needs().arrived));
+        let windows = self.measures().filter_map(Measure::profile_packets).collect();
         Recording::new(
             flows,
             arrived,
@@ -367,6 +406,7 @@ impl Job<'_> {
             links,
             (0..links).filter(watched).collect(),
         )
+        .with_windows(windows)
     }
 
     /// Which run it is, for messages.

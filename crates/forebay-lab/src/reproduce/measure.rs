@@ -105,6 +105,9 @@ pub(super) enum Measure {
     /// The largest window of a sender, in segments of this many bytes, up to the look at which it
     /// first has a slow start threshold: its first slow start is over.
     SlowStartPeak { flow: u32, segment_bytes: u32 },
+    /// Spearman's rank correlation, over bins of `every_s`, of what a directed link could carry in a
+    /// bin and the delay that the profile of flow 1 has at its end under a window of `packets`.
+    ProfileFollows { link: String, packets: f64, every_s: f64, within_s: [f64; 2] },
     /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs,
     /// sampled at this interval.
     JainSampled { every_s: f64, over: Over, within_s: Option<[f64; 2]> },
@@ -239,6 +242,14 @@ impl Measure {
         }
     }
 
+    /// The window, in packets, whose delay it takes from the profile of flow 1.
+    pub fn profile_packets(&self) -> Option<f64> {
+        match self {
+            Measure::ProfileFollows { packets, .. } => Some(*packets),
+            _ => None,
+        }
+    }
+
     /// The protocol that it compares with.
     pub fn other(&self) -> Option<&str> {
         match self {
@@ -266,7 +277,8 @@ impl Measure {
             Measure::LinkRate { .. }
             | Measure::LinkShare { .. }
             | Measure::ClassGoodput { .. }
-            | Measure::ClassReaches { .. } => Needs { looks: true, ..Needs::default() },
+            | Measure::ClassReaches { .. }
+            | Measure::ProfileFollows { .. } => Needs { looks: true, ..Needs::default() },
             Measure::JainBins { .. } | Measure::ThroughputBins { .. } => {
                 Needs { looks: true, flows: false, arrived: true }
             }
@@ -301,6 +313,7 @@ impl Measure {
             | Measure::LinkShare { link, .. }
             | Measure::TraceUtilisation { link }
             | Measure::Channel { link, .. }
+            | Measure::ProfileFollows { link, .. }
             | Measure::Utilisation { link } => Some(link.as_str()),
             _ => self.port(),
         };
@@ -348,9 +361,13 @@ impl Measure {
             | Measure::JainSampled { every_s, .. }
             | Measure::JainBins { every_s, .. }
             | Measure::ThroughputBins { every_s, .. }
+            | Measure::ProfileFollows { every_s, .. }
                 if *every_s <= 0.0 =>
             {
                 Err(format!("expected more than 0 seconds, found {every_s}"))
+            }
+            Measure::ProfileFollows { packets, .. } if *packets < 1.0 => {
+                Err(format!("expected a window of 1 packet or more, found {packets}"))
             }
             Measure::SlowStartPeak { segment_bytes: 0, .. } => {
                 Err("expected segments of 1 byte or more, found 0".to_string())
@@ -392,6 +409,7 @@ impl Measure {
             | Measure::Goodput { within_s, .. }
             | Measure::PortOutput { within_s, .. }
             | Measure::ShareSlopes { within_s, .. }
+            | Measure::ProfileFollows { within_s, .. }
             | Measure::PassedRatio { within_s, .. } => Some(*within_s),
             Measure::JainSampled { within_s, .. }
             | Measure::JainBins { within_s, .. }

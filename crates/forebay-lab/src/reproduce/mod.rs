@@ -3,7 +3,7 @@
 //! An experiment is a file in `experiments/`: set-ups to run and rows to compare. `builtin` has
 //! those of the binary, `file` their format; `jobs` runs them in parallel, `recording` and
 //! `evaluate` turn a run into the values of its `measure`s, `paired` compares flows of two runs,
-//! `verdict` values with those published.
+//! `profile` delay profiles with rates, `verdict` values with those published.
 
 mod builtin;
 mod evaluate;
@@ -12,6 +12,7 @@ mod folder;
 mod jobs;
 mod measure;
 mod paired;
+mod profile;
 mod recording;
 mod verdict;
 
@@ -19,15 +20,15 @@ mod verdict;
 mod tests;
 
 pub use builtin::{BuiltinExperiment, EXPERIMENTS, ExperimentText};
-pub use file::{ExperimentError, Unit};
+pub use file::{ExperimentError, Tables, Unit};
 pub use folder::ReproductionFolder;
 pub use jobs::{ReproduceError, ReproduceProgress};
-pub use verdict::Verdict;
+pub use verdict::{Claim, Verdict};
 
 use file::{Experiment, Quantity, Row};
 use forebay_scenario::Registry;
 use forebay_scenario::statistics::mean_and_interval;
-use jobs::Jobs;
+use jobs::{Done, Jobs};
 use serde::Serialize;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
@@ -69,10 +70,16 @@ pub struct ExperimentHead {
     pub source: String,
     /// What published values are called in a table: "paper", "kernel".
     pub label: String,
+    /// How its tables are laid out.
+    #[serde(skip)]
+    pub tables: Tables,
     /// What is compared in all set-ups alike; empty if rows differ from set-up to set-up.
     pub quantities: Vec<QuantityHead>,
     /// What is run, by name, with a line about each.
     pub setups: Vec<SetupHead>,
+    /// Digest of the trace hashes of the runs of seed 1: two versions with the same digest have the
+    /// same results. Empty before the runs.
+    pub digest: String,
 }
 
 /// A quantity that is compared in all set-ups alike.
@@ -119,6 +126,8 @@ pub struct ComparedRow {
     pub source: String,
     /// The published value.
     pub published: Option<f64>,
+    /// What the source claims of ours and that value, where it has the order alone.
+    pub claim: Option<Claim>,
     /// Least and most of the repetitions of which it is the median.
     pub published_range: Option<[f64; 2]>,
     /// Mean over the runs that have it; None if none has.
@@ -154,14 +163,15 @@ pub fn reproduce_into(
     let names: Vec<String> = wanted.iter().map(ExperimentText::name).collect();
     let jobs = Jobs::new(&experiments, options.quick);
     let results = jobs.results(&names);
-    let values = jobs.run(options, folder.map(|folder| (folder, results.as_slice())))?;
-    let mut rows = Vec::new();
-    for ((place, experiment), mine) in wanted.iter().zip(&experiments).zip(values) {
-        let compared = experiment.file.rows.iter().zip(mine);
+    let done = jobs.run(options, folder.map(|folder| (folder, results.as_slice())))?;
+    let (mut heads, mut rows) = (Vec::new(), Vec::new());
+    for ((place, experiment), Done { values, digest }) in wanted.iter().zip(&experiments).zip(done)
+    {
+        let compared = experiment.file.rows.iter().zip(values);
         rows.extend(compared.map(|(row, values)| compare(place, row, &values)));
+        heads.push(ExperimentHead { digest, ..head(place, experiment) });
     }
-    let heads = wanted.iter().zip(&experiments).map(|(place, experiment)| head(place, experiment));
-    Ok(Reproduction { forebay: env!("CARGO_PKG_VERSION"), experiments: heads.collect(), rows })
+    Ok(Reproduction { forebay: env!("CARGO_PKG_VERSION"), experiments: heads, rows })
 }
 
 fn head(place: &ExperimentText, experiment: &Experiment) -> ExperimentHead {
@@ -181,8 +191,10 @@ fn head(place: &ExperimentText, experiment: &Experiment) -> ExperimentHead {
         title: experiment.file.title.clone(),
         source: experiment.file.source.clone(),
         label: experiment.file.label.clone(),
+        tables: experiment.file.tables,
         quantities: quantities.collect(),
         setups: setups.collect(),
+        digest: String::new(),
     }
 }
 
@@ -210,6 +222,7 @@ fn compare(place: &ExperimentText, row: &Row, values: &[Option<f64>]) -> Compare
         unit: row.unit,
         source: row.source.clone(),
         published: published.map(|published| published.value),
+        claim: row.claim,
         published_range: published.and_then(|published| published.range),
         measured: interval.map(|interval| interval.mean),
         ci95: interval.and_then(|interval| interval.ci95),

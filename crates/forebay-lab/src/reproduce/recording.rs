@@ -1,5 +1,6 @@
 //! State kept of a run while it goes on, for measures that need more than its result.
 
+use super::profile;
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
 use forebay_run::{AppSchedule, Bins, arrived_bytes, interface};
@@ -26,6 +27,8 @@ pub(super) struct Sample {
     pub link_bytes: Vec<u64>,
     /// The interfaces that are watched.
     pub ports: Vec<PortSample>,
+    /// Per window that is watched its delay in the profile of flow 1, in seconds.
+    pub profile_s: Vec<Option<f64>>,
 }
 
 /// An INRPP interface at one look; zeros of a router that is none of INRPP.
@@ -53,6 +56,8 @@ pub(super) struct Recording {
     links: usize,
     /// The interfaces that are watched, by their directed links.
     watched: Vec<usize>,
+    /// The windows whose delays in the profile of flow 1 are watched, in packets.
+    windows: Vec<f64>,
     /// Per flow when its handshake was over at its sender, in seconds.
     established_s: Vec<Option<f64>>,
     /// Per flow its first slow start.
@@ -96,10 +101,16 @@ impl Recording {
             classes,
             links,
             watched,
+            windows: Vec::new(),
             established_s: vec![None; flows],
             slow_starts: vec![SlowStart::default(); flows],
             samples: Vec::new(),
         }
+    }
+
+    /// The same, with the delays of these windows, in packets.
+    pub fn with_windows(self, windows: Vec<f64>) -> Recording {
+        Recording { windows, ..self }
     }
 
     /// Look at the simulation.
@@ -125,6 +136,7 @@ impl Recording {
             |(_, flows): &(String, Vec<FlowId>)| flows.iter().map(|&f| received(f)).sum();
         let links = (0..self.links as u32).map(|link| simulation.link(LinkId(link)).stats().bytes);
         let ports = self.watched.iter().map(|&link| self.port(simulation, link));
+        let profile_s = self.windows.iter().map(|&packets| profile::delay_s(simulation, packets));
         let sample = Sample {
             at_s: simulation.now().as_secs_f64(),
             sent_bytes: flows().map(sent).collect(),
@@ -133,6 +145,7 @@ impl Recording {
             class_bytes: self.classes.iter().map(of_class).collect(),
             link_bytes: links.collect(),
             ports: ports.collect(),
+            profile_s: profile_s.collect(),
         };
         self.samples.push(sample);
     }
@@ -167,6 +180,12 @@ impl Recording {
     /// Place of the directed link's interface in [`Sample::ports`].
     pub fn place_of(&self, link: usize) -> usize {
         let place = self.watched.iter().position(|&watched| watched == link);
+        place.expect("what is measured is watched")
+    }
+
+    /// Place of a window in [`Sample::profile_s`].
+    pub fn place_of_window(&self, packets: f64) -> usize {
+        let place = self.windows.iter().position(|&watched| watched == packets);
         place.expect("what is measured is watched")
     }
 

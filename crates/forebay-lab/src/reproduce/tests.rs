@@ -6,6 +6,7 @@ use super::measure::Measure;
 use std::sync::Arc;
 
 use super::recording::{PortSample, Recording, Sample};
+use super::verdict::Target;
 use super::*;
 use crate::run_one;
 use forebay_base::{Rate, Time};
@@ -52,6 +53,8 @@ measure = { first_entry = { port = "0-2", state = "B" } }
 
 const MEASURE: &str = "first_entry = { port = \"0-2\", state = \"B\" }";
 
+const PUBLISHED: &str = "published = 10.5\ntolerance = \"2%\"\n";
+
 #[test]
 fn errors_say_where_and_what_was_expected() {
     assert!(Experiment::parse(FILE, "f", &Arc::default()).is_ok());
@@ -70,6 +73,16 @@ fn errors_say_where_and_what_was_expected() {
         ("protocol = \"inrpp\"", "protocol = \"rcp\"", "f:15:12", "`a` does not run `rcp`"),
         ("unit = \"s\"", "unit = \"min\"", "f:16:8", "unknown variant `min`"),
         ("tolerance = \"2%\"\n", "", "f:13:12", "go together"),
+        ("tolerance", "claim = \"above\"\ntolerance", "f:13:12", "in place of `tolerance`"),
+        (PUBLISHED, "claim = \"above\"\n", "f:13:12", "`claim` needs the value"),
+        (PUBLISHED, "published = [1, 2, 3]\nclaim = \"above\"\n", "f:18:13", "expected one value"),
+        (PUBLISHED, "published = 1\nclaim = \"over\"\n", "f:19:9", "unknown variant `over`"),
+        (
+            "tolerance",
+            "better = \"lower\"\ntolerance",
+            "f:13:12",
+            "`better` is for protocols in `proposes`, which `inrpp` is not",
+        ),
         ("\"2%\"", "2..3", "f:19:15", "invalid fraction"),
         ("\"0-2\"", "\"0-9\"", "f:20:11", "there is no link `0-9`; one of: 4-0, 0-4, 0-2"),
         ("\"B\"", "\"C\"", "f:20:11", "there is no state `C`"),
@@ -135,12 +148,30 @@ fn errors_say_where_and_what_was_expected() {
             "f:20:11",
             "the link `0-2` follows no trace",
         ),
+        (
+            MEASURE,
+            "profile_follows = { link = \"0-2\", packets = 0.0, every_s = 1.0, within_s = [0.0, 9.0] }",
+            "f:20:11",
+            "expected a window of 1 packet or more, found 0",
+        ),
     ] {
         let error = Experiment::parse(&FILE.replacen(from, to, 1), "f", &Arc::default())
             .unwrap_err()
             .to_string();
         assert!(error.starts_with(place) && error.contains(what), "{to}: {error}");
     }
+}
+
+/// Of a protocol that the source proposes a side may be better; an order needs no tolerance.
+#[test]
+fn sides_and_orders_are_read() {
+    let read = |text: &str| Experiment::parse(text, "f", &Arc::default()).unwrap();
+    let better = FILE
+        .replace("seeds = 2", "proposes = [\"inrpp\"]\nseeds = 2")
+        .replace("tolerance", "better = \"lower\"\ntolerance");
+    assert!(matches!(read(&better).file.rows[0].target(), Some(Target::Value(_))));
+    let order = FILE.replace(PUBLISHED, "published = 10.5\nclaim = \"below\"\n");
+    assert_eq!(read(&order).file.rows[0].target(), Some(Target::Order(Claim::Below, 10.5)));
 }
 
 #[test]
@@ -180,7 +211,8 @@ fn dumbbell() -> (RunResult, LinkNames) {
 /// One look per second of three flows of 10 MB: the first gets 1 MB/s from 0 to 10 s, the second 2
 /// MB/s from 0 to 5 s, the third nothing. The first link takes as much as the first gets. Its
 /// interface holds 10 kB of the first flow more each second, 5 kB of the second; what left it of
-/// them is 3 MB/s and 1 MB/s.
+/// them is 3 MB/s and 1 MB/s. A window of 120 packets has no delay at 0 and 1 s, 0.1 s up to 6 s,
+/// 0.05 s from then on.
 fn looks() -> Recording {
     let look = |s: u64| Sample {
         at_s: s as f64,
@@ -198,8 +230,10 @@ fn looks() -> Recording {
                 FlowTotals { cached_bytes: 100_000 - 5_000 * s, passed_bytes: 0 },
             ],
         }],
+        profile_s: vec![(s >= 2).then_some(if s <= 6 { 0.1 } else { 0.05 })],
     };
     let recording = Recording::of(vec![0], (0..=10).map(look).collect());
+    let recording = recording.with_windows(vec![120.0]);
     recording.with_lives(&[(0.0, f64::INFINITY), (0.0, 5.0), (6.5, f64::INFINITY)])
 }
 
@@ -318,6 +352,23 @@ fn bins_by_hand() {
     // 40 of 50, and 40 of 50 + 3 x 40 megabits.
     close(of("link_share = { link = \"0-4\", epochs_s = [[0.0, 5.0]] }"), 0.8);
     close(of("link_share = { link = \"0-4\", epochs_s = [[3.0, 8.0]] }"), 40.0 / 140.0);
+}
+
+/// Of the bins that end at 2 to 10 s four are slow and five fast, and the profile is a second late.
+/// Ranks from their mean: -2.5 four times and 2 five times on both sides, with squares of 45 and
+/// products of -20, -20 and 4.
+#[test]
+fn a_profile_follows_the_rate_by_hand() {
+    let of = |within: &str| {
+        let rest = format!("packets = 120, every_s = 1.0, within_s = {within}");
+        values(&[&format!("profile_follows = {{ link = \"0-4\", {rest} }}")])[0]
+    };
+    let close =
+        |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-12, "{a:?} is not {b}");
+    close(of("[0.0, 10.0]"), -36.0 / 45.0);
+    // Two bins with a profile are too few; one rate has no order.
+    assert_eq!(of("[0.0, 3.0]"), None);
+    assert_eq!(of("[0.0, 5.0]"), None);
 }
 
 /// Meters at 1 s: 0.3 x 8 and 0.3 x 16 Mbit/s, shares 1 to 2; from 2 s on both are 0.4 of the last

@@ -9,9 +9,10 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// The mean is within the tolerance of the published value.
+    /// The mean is within the tolerance of the published value, or on the side of it that the
+    /// source claims.
     Reproduced,
-    /// It is not, and on the side that is better.
+    /// It is not, but on the better side, under a protocol that the source proposes.
     Better,
     /// It is not.
     Differs,
@@ -37,6 +38,26 @@ impl Verdict {
 pub(super) enum Side {
     Lower,
     Higher,
+}
+
+/// An order that a source claims, of ours and a published value or one that stands for its words.
+#[derive(Clone, Copy, Debug, Deserialize, Serialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    /// Ours is above the value.
+    Above,
+    /// Ours is below it.
+    Below,
+}
+
+impl Claim {
+    /// The sign of the order.
+    pub const fn sign(self) -> &'static str {
+        match self {
+            Claim::Above => ">",
+            Claim::Below => "<",
+        }
+    }
 }
 
 /// A published value: one number, or the least, the median and the most of repetitions.
@@ -165,9 +186,18 @@ impl fmt::Display for Tolerance {
     }
 }
 
+/// What was published.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub(super) enum Target {
+    /// A value.
+    Value(Value),
+    /// That ours is above or below this.
+    Order(Claim, f64),
+}
+
 /// A value that was published, and what counts as the same.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub(super) struct Target {
+pub(super) struct Value {
     pub published: Published,
     pub tolerance: Tolerance,
     /// Of a value for which one side is better.
@@ -175,10 +205,35 @@ pub(super) struct Target {
 }
 
 /// The verdict on a mean with its interval, and the arithmetic in words. The mean decides; where
-/// the interval crosses the edge of the tolerance, the words say so. What a repetition of the
-/// published measurement gave is within the tolerance.
+/// the interval crosses the edge, the words say so.
 pub(super) fn judge(target: &Target, measured: &Interval) -> (Verdict, String) {
-    let Target { published: Published { value, range }, tolerance, better } = *target;
+    match target {
+        Target::Value(value) => judge_value(value, measured),
+        Target::Order(claim, bound) => judge_order(*claim, *bound, measured),
+    }
+}
+
+/// Equal is neither above nor below.
+fn judge_order(claim: Claim, bound: f64, measured: &Interval) -> (Verdict, String) {
+    let holds = |x: f64| match claim {
+        Claim::Above => x > bound,
+        Claim::Below => x < bound,
+    };
+    let verdict = if holds(measured.mean) { Verdict::Reproduced } else { Verdict::Differs };
+    let name = match (measured.mean > bound, measured.mean < bound) {
+        (true, _) => "above",
+        (_, true) => "below",
+        _ => "equal to",
+    };
+    let [low, high] = measured.ci95.unwrap_or([measured.mean; 2]);
+    let clear = holds(low) == holds(high);
+    let end = if clear { "" } else { "; the CI has both sides" };
+    (verdict, format!("{name} {bound}{end}"))
+}
+
+/// What a repetition of the published measurement gave is within the tolerance.
+fn judge_value(target: &Value, measured: &Interval) -> (Verdict, String) {
+    let Value { published: Published { value, range }, tolerance, better } = *target;
     let [least, most] = range.unwrap_or([value; 2]);
     let [near, far] = tolerance.around(value);
     let [low_edge, high_edge] = [near.min(least), far.max(most)];
@@ -232,7 +287,7 @@ mod tests {
     use super::*;
 
     fn target(value: f64, tolerance: Tolerance, better: Option<Side>) -> Target {
-        Target { published: Published { value, range: None }, tolerance, better }
+        Target::Value(Value { published: Published { value, range: None }, tolerance, better })
     }
     fn mean(mean: f64, half: f64) -> Interval {
         Interval { mean, ci95: Some([mean - half, mean + half]), n: 5 }
@@ -292,10 +347,9 @@ mod tests {
     /// Drops of 15, in three repetitions 14 to 52: a factor of 1.5 is 10 to 22.5.
     #[test]
     fn a_factor_reaches_both_ways_and_a_repetition_is_within() {
-        let drops = |range| Target {
-            published: Published { value: 15.0, range },
-            tolerance: Tolerance::Factor(1.5),
-            better: None,
+        let drops = |range| {
+            let published = Published { value: 15.0, range };
+            Target::Value(Value { published, tolerance: Tolerance::Factor(1.5), better: None })
         };
         let of = |range, m| judge(&drops(range), &mean(m, 0.0));
         let (verdict, words) = of(None, 22.5);
@@ -313,6 +367,21 @@ mod tests {
             (of(spread, 10.0).0, of(spread, 52.1).0),
             (Verdict::Reproduced, Verdict::Differs)
         );
+    }
+
+    /// No side of an order is better than claimed: far above is as claimed, below contradicts.
+    #[test]
+    fn an_order_is_as_claimed_or_not() {
+        let above = |m, half| judge(&Target::Order(Claim::Above, 1.0), &mean(m, half));
+        assert_eq!(above(1.2, 0.1), (Verdict::Reproduced, "above 1".into()));
+        assert_eq!(above(9.0, 0.1).0, Verdict::Reproduced);
+        let both = "above 1; the CI has both sides";
+        assert_eq!(above(1.2, 0.3), (Verdict::Reproduced, both.into()));
+        assert_eq!(above(1.0, 0.0), (Verdict::Differs, "equal to 1".into()));
+        assert_eq!(above(0.9, 0.05), (Verdict::Differs, "below 1".into()));
+        let below = |m| judge(&Target::Order(Claim::Below, -0.5), &mean(m, 0.0));
+        assert_eq!(below(-0.62), (Verdict::Reproduced, "below -0.5".into()));
+        assert_eq!(below(-0.02), (Verdict::Differs, "above -0.5".into()));
     }
 
     #[test]
