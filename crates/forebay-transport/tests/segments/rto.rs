@@ -288,7 +288,7 @@ fn the_timer_alone_finds_losses_where_the_policy_says_so() {
 
 #[test]
 fn a_packet_timer_fires_at_its_multiple_of_srtt() {
-    let policy = LossPolicy::PerPacketTimer { num: 3, den: 1 };
+    let policy = LossPolicy::GapTimer { num: 3, den: 1 };
     let config = TcpConfig { loss_policy: policy, ..plain() };
     let (mut bench, _) = Lab { config, ..Lab::default() }.connected(ms(100));
     let start = bench.now;
