@@ -43,11 +43,10 @@
 //! to the next one. Timeouts (RFC 6298, backed off) and retransmissions are the transport's.
 //!
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
-//! loss that leaves 20 packets or fewer, forgets then what large windows did, and raises D_min by
-//! 10 ms where it holds the window down. Not taken over from the authors' code: its smoothing
-//! spline, for which f stands; a new slow start where that spline has no window for D_est; its
-//! timer of 150 ms for each missing packet and its timeout of `5 D`, 150 ms to 1 s; no
-//! retransmission.
+//! loss that leaves 20 packets or fewer, forgets then what large windows did, raises D_min by 10 ms
+//! where it holds the window down, and waits 150 ms for each missing packet in rule 7. Not taken
+//! over from the authors' code: its smoothing spline, for which f stands; a new slow start where
+//! that spline has no window for D_est; its timeout of `5 D`, 150 ms to 1 s; no retransmission.
 
 mod bound;
 mod profile;
@@ -92,6 +91,8 @@ const RATCHET_MS: f64 = 10.0;
 const KEPT_WINDOWS: u64 = 100;
 /// The authors' code: a loss that leaves a window up to this many packets does not end slow start.
 const TOO_EARLY: f64 = 20.0;
+/// The authors' code: a missing packet is waited for this long.
+const AUTHORS_GAP_WAIT: Span = Span::from_millis(150);
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
 /// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
@@ -591,7 +592,11 @@ impl Controller for Verus {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        Some(LossPolicy::GapTimer { num: 3, den: 1 })
+        Some(if self.state.rules.authors {
+            LossPolicy::FixedGapTimer(AUTHORS_GAP_WAIT)
+        } else {
+            LossPolicy::GapTimer { num: 3, den: 1 }
+        })
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         Some(AckPolicy::EveryPacket)

@@ -24,11 +24,20 @@ struct Notice {
     at: Time,
 }
 
+/// For how long a missing transmission is waited for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum GapWait {
+    /// A multiple of the smoothed RTT.
+    Rtts {
+        num: u32,
+        den: u32,
+    },
+    Fixed(Span),
+}
+
 #[derive(Debug)]
 pub(crate) struct GapTimer {
-    /// Multiple of the smoothed RTT.
-    num: u32,
-    den: u32,
+    wait: GapWait,
     sack: bool,
     pub(super) rack: Rack,
     /// In the order of both fields. At least one transmission was missing for each, so that there
@@ -37,12 +46,21 @@ pub(crate) struct GapTimer {
 }
 
 impl GapTimer {
-    pub(super) fn new(num: u32, den: u32, sack: bool) -> GapTimer {
-        assert!(den > 0, "a gap timer needs a denominator");
-        GapTimer { num, den, sack, rack: Rack::default(), notices: VecDeque::new() }
+    pub(super) fn new(wait: GapWait, sack: bool) -> GapTimer {
+        assert!(!matches!(wait, GapWait::Rtts { den: 0, .. }), "a gap timer needs a denominator");
+        GapTimer { wait, sack, rack: Rack::default(), notices: VecDeque::new() }
     }
-    pub(super) fn is(&self, num: u32, den: u32, sack: bool) -> bool {
-        (self.num, self.den, self.sack) == (num, den, sack)
+    pub(super) fn is(&self, wait: GapWait, sack: bool) -> bool {
+        (self.wait, self.sack) == (wait, sack)
+    }
+    /// None before the first RTT sample.
+    fn wait(&self, evidence: &Evidence) -> Option<Span> {
+        match self.wait {
+            GapWait::Rtts { num, den } => {
+                evidence.srtt.map(|srtt| srtt.mul_div(num.into(), den.into()))
+            }
+            GapWait::Fixed(wait) => Some(wait),
+        }
     }
     /// ACKs show every gap, also that of a lost retransmission, so that the retransmission timer
     /// may start anew with each that brings news.
@@ -75,14 +93,14 @@ impl GapTimer {
         (duplicate || self.rack.is_older(first)).then_some((first.number, first.number + 1))
     }
     /// Declare what is overdue. Returns when the next one will be. Before the first RTT sample
-    /// there is only the retransmission timer.
+    /// there may be only the retransmission timer.
     pub(super) fn detect(
         &mut self,
         evidence: &Evidence,
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
-        let wait = evidence.srtt?.mul_div(self.num.into(), self.den.into());
+        let wait = self.wait(evidence)?;
         let (last, below) = self.missing(evidence, board)?;
         if self.notices.back().is_none_or(|n| n.below <= last) {
             self.notices.push_back(Notice { below, at: evidence.now });

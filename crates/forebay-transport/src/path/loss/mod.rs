@@ -5,7 +5,7 @@ mod gap;
 mod patient;
 mod rack;
 
-pub(crate) use gap::GapTimer;
+pub(crate) use gap::{GapTimer, GapWait};
 pub(crate) use patient::HoldTolerant;
 pub(crate) use rack::Rack;
 
@@ -41,7 +41,10 @@ impl Detector {
             LossPolicy::RackTlp if sack => Detector::Rack(Rack::default()),
             LossPolicy::RackTlp | LossPolicy::DupThresh => Detector::DupThresh,
             LossPolicy::GapTimer { num, den } => {
-                Detector::Gap(Box::new(GapTimer::new(num, den, sack)))
+                Detector::Gap(Box::new(GapTimer::new(GapWait::Rtts { num, den }, sack)))
+            }
+            LossPolicy::FixedGapTimer(wait) => {
+                Detector::Gap(Box::new(GapTimer::new(GapWait::Fixed(wait), sack)))
             }
             LossPolicy::TimeoutOnly => Detector::TimeoutOnly,
             LossPolicy::HoldTolerant => Detector::HoldTolerant(Box::default()),
@@ -65,7 +68,12 @@ impl Detector {
         let unchanged = match (&*self, policy) {
             (Detector::HoldTolerant(_), LossPolicy::HoldTolerant) => true,
             (Detector::Rack(_), LossPolicy::RackTlp) => sack,
-            (Detector::Gap(gap), LossPolicy::GapTimer { num, den }) => gap.is(num, den, sack),
+            (Detector::Gap(gap), LossPolicy::GapTimer { num, den }) => {
+                gap.is(GapWait::Rtts { num, den }, sack)
+            }
+            (Detector::Gap(gap), LossPolicy::FixedGapTimer(wait)) => {
+                gap.is(GapWait::Fixed(wait), sack)
+            }
             _ => false,
         };
         if unchanged {
