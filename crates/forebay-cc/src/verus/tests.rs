@@ -335,7 +335,7 @@ fn after_a_hold_the_window_is_what_came_back_and_grows_with_acks() {
         }
         assert_eq!((verus.state.window, verus.limits().credits), (1.0, Some(0)));
         let seen = windows.map(|_| {
-            (verus.state.d_est_ms, verus.state.d_max_ms) = (80.0, Some(30.0));
+            (verus.state.d_est_ms, verus.state.d_max_ms) = (80.0, Some(40.0));
             verus.state.acked = 3.0;
             epoch(&mut verus, &[30.0], 1);
             verus.state.window
