@@ -20,7 +20,9 @@
 //!    (section 4.4). Then `W = M w_p`, the first fit of the profile, `D_est = f(W)`;
 //! 6. a loss: `W = M w_p`, `D_est = f(W)` (eq. 6); the profile learns nothing until a packet that
 //!    left under at most W is acknowledged. Meanwhile `W += 1 / W` with each (section 4.5);
-//! 7. a packet is lost `3 srtt` after it left (section 4.5);
+//! 7. a packet is lost if it is missing `3 srtt` after a later one has arrived (section 5.2). An ACK
+//!    that is late without a gap is a delay. After a timeout nothing leaves but what the timer sends
+//!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
 //! What the preset `recommended` changes, each by a key of its own: the profile forgets high delays
@@ -37,19 +39,16 @@
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
 //! least, too. f is isotonic and has an inverse; the paper interpolates by a spline that may fall.
-//! Slow start ends at 500 ms, too, as in the authors' code. The timer of rule 7 runs from the
-//! packet's departure, the paper's from the time that it is missing, and needs no later packet to
-//! have arrived. A flow whose application has nothing to send does not raise D_est, and teaches the
-//! profile nothing; nor does a packet that left under another window than W (a drain, CUBIC's).
-//! The unused allowance of an epoch does not carry over to the next one. Timeouts and
-//! retransmissions are the transport's.
+//! Slow start ends at 500 ms, too, as in the authors' code. A flow whose application has nothing to
+//! send does not raise D_est, and teaches the profile nothing; nor does a packet that left under
+//! another window than W (a drain, CUBIC's). The unused allowance of an epoch does not carry over
+//! to the next one. Timeouts (RFC 6298, backed off) and retransmissions are the transport's.
 //!
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
-//! loss that leaves 20 packets or fewer, forgets then what large windows did, and raises D_min by
-//! 10 ms where it holds the window down. Not taken over from the authors' code: its smoothing
-//! spline, for which f stands; a new slow start where that spline has no window for D_est; its
-//! timer of 150 ms for each missing packet and its timeout of `5 D`, 150 ms to 1 s; no
-//! retransmission.
+//! loss that leaves 20 packets or fewer, forgets then what large windows did, raises D_min by 10 ms
+//! where it holds the window down, and waits 150 ms for each missing packet in rule 7. Not taken
+//! over from the authors' code: its smoothing spline, for which f stands; a new slow start where
+//! that spline has no window for D_est; its timeout of `5 D`, 150 ms to 1 s; no retransmission.
 
 mod bound;
 mod profile;
@@ -94,6 +93,8 @@ const RATCHET_MS: f64 = 10.0;
 const KEPT_WINDOWS: u64 = 100;
 /// The authors' code: a loss that leaves a window up to this many packets does not end slow start.
 const TOO_EARLY: f64 = 20.0;
+/// The authors' code: a missing packet is waited for this long.
+const AUTHORS_GAP_WAIT: Span = Span::from_millis(150);
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
 /// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
@@ -161,6 +162,8 @@ struct State {
     slow_start: Option<SlowStart>,
     /// Rule 6.
     recovering: bool,
+    /// Rule 7: the timer has expired, and no ACK has come since.
+    silent: bool,
     /// The application had less to send in the last epoch than was allowed, by half.
     idle: bool,
     /// When the next epoch begins, unless nothing asks for one.
@@ -210,6 +213,7 @@ impl Verus {
                 pacing_rate: None,
                 slow_start: Some(slow_start),
                 recovering: false,
+                silent: false,
                 idle: false,
                 next_epoch: Time::ZERO + first,
                 next_fit: Time::ZERO,
@@ -426,13 +430,16 @@ impl State {
         if self.rules.coexist {
             self.look_for_others(now, least_ms);
         }
-        if hold {
-            (self.credits, self.carry) = (0, 0.0);
+        if hold || self.silent {
+            self.allow_nothing();
         } else {
             self.allow();
         }
     }
 
+    fn allow_nothing(&mut self) {
+        (self.credits, self.carry) = (0, 0.0);
+    }
     /// Rule 4.
     fn allow(&mut self) {
         let window = if self.refresh.is_draining() { MinDelayProbe::window() } else { self.window };
@@ -582,7 +589,9 @@ impl Controller for Verus {
         let state = &mut self.state;
         state.in_flight_bytes = ack.in_flight_bytes;
         state.acked += ack.delivered_bytes as f64 / state.mss_bytes();
-        state.last_ack = now;
+        if ack.delivered_bytes > 0 {
+            (state.last_ack, state.silent) = (now, false);
+        }
         if let Some(cubic) = &mut state.competing {
             cubic.on_ack(now, ack);
         }
@@ -621,13 +630,19 @@ impl Controller for Verus {
             }
         }
         state.recovering = true;
+        state.silent = true;
+        state.allow_nothing();
         if state.d_min_ms.is_finite() {
             state.d_est_ms = state.d_min_ms;
         }
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        Some(LossPolicy::RackTlp)
+        Some(if self.state.rules.authors {
+            LossPolicy::FixedGapTimer(AUTHORS_GAP_WAIT)
+        } else {
+            LossPolicy::GapTimer { num: 3, den: 1 }
+        })
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         Some(AckPolicy::EveryPacket)
