@@ -274,10 +274,15 @@ pub enum LossPolicy {
     ///   has arrived, and nothing since that was sent once, all that left before it is lost.
     #[serde(rename = "patient")]
     HoldTolerant,
-    /// A timer for each packet, of srtt x num / den.
-    // No duplicate ACK counts.
+    /// [`LossPolicy::GapTimer`] with a fixed time, which files cannot ask for.
+    #[serde(skip)]
+    FixedGapTimer(Span),
+    /// A timer for each gap, of srtt x num / den.
+    // A packet is missing once one that was sent later has arrived, and lost if it is still missing
+    // when the timer, which runs from then, expires (Verus section 5.2). A late ACK without a gap
+    // declares nothing; where no ACK comes the RTO sends the first packet again.
     #[serde(untagged)]
-    PerPacketTimer {
+    GapTimer {
         /// Numerator. Range: 1 or more.
         num: u32,
         /// Denominator. Range: 1 or more.

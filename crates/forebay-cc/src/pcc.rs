@@ -27,20 +27,22 @@
 //! RTT' that of the one before, `u = (T sig(L - 0.05) sig'(RTT' / RTT) - x L) / RTT`, `sig'(y) =
 //! 1 - 1 / (1 + exp(10 (y - 1)))`.
 //!
-//! Retransmissions are packets as others. Losses and timeouts change nothing but what an interval
-//! has lost, and there is no window.
+//! Retransmissions are packets as others. Losses change nothing but what an interval has lost, and
+//! there is no window.
 //!
 //! Differs from the paper in: the transport is TCP with SACK and not UDT; an interval lasts from
 //! its first packet to the first of the next one, so that x is exact; an interval in which the
 //! application had nothing to send is repeated; start waits with doubling while the result of the
 //! interval before the last is open, and after an interval with less than half of its data; r is
 //! never below 2 MSS / RTT, with the smoothed RTT. Start ends at the highest rate of arrivals that
-//! an interval of it has shown, by the clock of its ACKs, if that is below 0.8 of the rate before:
+//! an interval of it has shown, by the clock of its ACKs, if that is below 0.8 of the rate before,
+//! or below half of the rate of any of its intervals:
 //! a deep buffer takes all that start sends. After an interval in which less than 0.8 of what its
 //! rate allows has left, and 10 packets or more and more than twice the knee were lost, r falls to
 //! T and a decision begins: where the receive buffer holds back what is sent, experiments send the
 //! same and utility is uninformative. The code's jump to the rate of arrivals above
-//! 200 Mbit/s is left out. ECN marks are not answered: an echo does not say which packet, so that
+//! 200 Mbit/s is left out. After a timeout, for which the paper has no rule, one segment may be in
+//! flight until an ACK comes (RFC 5681 section 3.1). ECN marks are not answered: an echo does not say which packet, so that
 //! no interval can be charged with it.
 
 use crate::ParamError;
@@ -73,6 +75,8 @@ const MIN_ARRIVALS: u64 = 5;
 const FAR_KNEES: f64 = 2.0;
 /// An interval in which less than this share of what the rate allows has left was held back.
 const SENT_SHARE: f64 = 0.8;
+/// Start ends where less than this share of what an interval sends arrives in its time.
+const START_SHARE: f64 = 0.5;
 /// Intervals that are waited for at most: of an older one, what is known by then counts. A
 /// retransmission on suspicion (RFC 8985 section 7.3) leaves the fate of the first packet open.
 const MAX_INTERVALS: usize = 16;
@@ -262,6 +266,8 @@ struct State {
 pub struct Pcc {
     rate: Rate,
     mss_bytes: u64,
+    /// Nothing has come since a timeout.
+    silent: bool,
     state: Box<State>,
 }
 
@@ -283,7 +289,7 @@ impl Pcc {
             last_utility: 0.0,
             arrival_bps: 0.0,
         };
-        let mut pcc = Pcc { rate: Rate::MIN, mss_bytes, state: Box::new(state) };
+        let mut pcc = Pcc { rate: Rate::MIN, mss_bytes, silent: false, state: Box::new(state) };
         pcc.rate = Rate::clamped(pcc.least_bps() as u64);
         pcc
     }
@@ -468,6 +474,11 @@ impl Pcc {
         if let Some(bps) = interval.arrival_bps(self.mss_bytes) {
             self.state.arrival_bps = self.state.arrival_bps.max(bps);
         }
+        let starting = matches!(self.state.phase, Phase::Starting { .. });
+        if starting && (1.0..START_SHARE * 1e6 * x).contains(&self.state.arrival_bps) {
+            self.state.kept_bps = self.state.arrival_bps.max(self.least_bps());
+            return self.decide();
+        }
         let held_back = 1e6 * x < SENT_SHARE * interval.bps;
         let over_knee = held_back && loss > FAR_KNEES * self.state.params.loss_knee;
         if over_knee && interval.lost_bytes >= MIN_PACKETS * self.mss_bytes {
@@ -539,7 +550,8 @@ impl Pcc {
 impl Controller for Pcc {
     #[inline]
     fn limits(&self) -> Limits {
-        Limits { pacing_rate: Some(self.rate), ..Limits::window(Limits::MAX_CWND_BYTES) }
+        let cwnd_bytes = if self.silent { self.mss_bytes } else { Limits::MAX_CWND_BYTES };
+        Limits { pacing_rate: Some(self.rate), ..Limits::window(cwnd_bytes) }
     }
     fn traits(&self) -> Traits {
         Traits { wants_packets: true, wants_rate: false, edits_headers: false, ..Traits::default() }
@@ -571,6 +583,7 @@ impl Controller for Pcc {
         if let Some(srtt) = ack.rtt.srtt {
             self.state.srtt = srtt;
         }
+        self.silent = false;
         self.collect();
     }
 
@@ -603,6 +616,7 @@ impl Controller for Pcc {
     }
 
     fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {
+        self.silent = true;
         self.collect();
     }
 

@@ -20,14 +20,18 @@
 //!    (section 4.4). Then `W = M w_p`, the first fit of the profile, `D_est = f(W)`;
 //! 6. a loss: `W = M w_p`, `D_est = f(W)` (eq. 6); the profile learns nothing until a packet that
 //!    left under at most W is acknowledged. Meanwhile `W += 1 / W` with each (section 4.5);
-//! 7. a packet is lost `3 srtt` after it left (section 4.5);
+//! 7. a packet is lost if it is missing `3 srtt` after a later one has arrived (section 5.2). An ACK
+//!    that is late without a gap is a delay. After a timeout nothing leaves but what the timer sends
+//!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
 //! What the preset `recommended` changes, each by a key of its own: the profile forgets high delays
 //! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
-//! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
-//! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
-//! slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
+//! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); after a hold of rule
+//! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
+//! hold, and a packet more for each ACK (`ramp`); D_min is measured anew with two packets in flight
+//! where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped (`refresh`,
+//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
 //! below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
 //! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow,
 //! and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
@@ -35,19 +39,16 @@
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
 //! least, too. f is isotonic and has an inverse; the paper interpolates by a spline that may fall.
-//! Slow start ends at 500 ms, too, as in the authors' code. The timer of rule 7 runs from the
-//! packet's departure, the paper's from the time that it is missing, and needs no later packet to
-//! have arrived. A flow whose application has nothing to send does not raise D_est, and teaches the
-//! profile nothing; nor does a packet that left under another window than W (a drain, CUBIC's).
-//! The unused allowance of an epoch does not carry over to the next one. Timeouts and
-//! retransmissions are the transport's.
+//! Slow start ends at 500 ms, too, as in the authors' code. A flow whose application has nothing to
+//! send does not raise D_est, and teaches the profile nothing; nor does a packet that left under
+//! another window than W (a drain, CUBIC's). The unused allowance of an epoch does not carry over
+//! to the next one. Timeouts (RFC 6298, backed off) and retransmissions are the transport's.
 //!
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
-//! loss that leaves 20 packets or fewer, forgets then what large windows did, and raises D_min by
-//! 10 ms where it holds the window down. Not taken over from the authors' code: its smoothing
-//! spline, for which f stands; a new slow start where that spline has no window for D_est; its
-//! timer of 150 ms for each missing packet and its timeout of `5 D`, 150 ms to 1 s; no
-//! retransmission.
+//! loss that leaves 20 packets or fewer, forgets then what large windows did, raises D_min by 10 ms
+//! where it holds the window down, and waits 150 ms for each missing packet in rule 7. Not taken
+//! over from the authors' code: its smoothing spline, for which f stands; a new slow start where
+//! that spline has no window for D_est; its timeout of `5 D`, 150 ms to 1 s; no retransmission.
 
 mod bound;
 mod profile;
@@ -68,7 +69,7 @@ use alloc::vec::Vec;
 use bound::{Bound, cubic_from};
 use forebay_base::{Rate, Rng, Span, Time};
 use profile::{MIN_POINTS, Profile};
-use refresh::MinDelayProbe;
+use refresh::{Known, MinDelayProbe};
 use rules::Rules;
 
 /// Rule 5.
@@ -92,6 +93,8 @@ const RATCHET_MS: f64 = 10.0;
 const KEPT_WINDOWS: u64 = 100;
 /// The authors' code: a loss that leaves a window up to this many packets does not end slow start.
 const TOO_EARLY: f64 = 20.0;
+/// The authors' code: a missing packet is waited for this long.
+const AUTHORS_GAP_WAIT: Span = Span::from_millis(150);
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
 /// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
@@ -113,6 +116,28 @@ fn w_p(tag: Tag) -> f64 {
     (tag.0 & !EXCLUDE_FROM_PROFILE) as f64
 }
 
+/// What W is at most after a hold, in packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ramp {
+    most: f64,
+    /// Packets that came back in the hold, and its epochs; 0 after it.
+    acked: f64,
+    epochs: f64,
+}
+
+impl Ramp {
+    /// An epoch of a hold; D_min takes `d_min_epochs`.
+    fn hold(&mut self, acked: f64, d_min_epochs: f64) {
+        self.acked += acked;
+        self.epochs += 1.0;
+        self.most = (self.acked / self.epochs * d_min_epochs).max(BOTTOM);
+    }
+    /// An epoch after it.
+    fn grow(&mut self, acked: f64) {
+        *self = Ramp { most: self.most + acked, acked: 0.0, epochs: 0.0 };
+    }
+}
+
 /// The sender of one path.
 #[derive(Clone, Debug)]
 pub struct Verus {
@@ -126,6 +151,9 @@ struct State {
     /// W, in packets.
     window: f64,
     in_flight_bytes: u64,
+    /// Packets that came back in this epoch.
+    acked: f64,
+    ramp: Option<Ramp>,
     /// What is left of S, and the part of a packet that was cut off.
     credits: u64,
     carry: f64,
@@ -134,6 +162,8 @@ struct State {
     slow_start: Option<SlowStart>,
     /// Rule 6.
     recovering: bool,
+    /// Rule 7: the timer has expired, and no ACK has come since.
+    silent: bool,
     /// The application had less to send in the last epoch than was allowed, by half.
     idle: bool,
     /// When the next epoch begins, unless nothing asks for one.
@@ -176,11 +206,14 @@ impl Verus {
             state: Box::new(State {
                 window: window.max(1.0),
                 in_flight_bytes: 0,
+                acked: 0.0,
+                ramp: None,
                 credits: 0,
                 carry: 0.0,
                 pacing_rate: None,
                 slow_start: Some(slow_start),
                 recovering: false,
+                silent: false,
                 idle: false,
                 next_epoch: Time::ZERO + first,
                 next_fit: Time::ZERO,
@@ -280,16 +313,18 @@ impl State {
     }
 
     /// A packet came back.
-    fn on_delay(&mut self, now: Time, tag: Tag, sample: Span) {
-        let (w_p, delay_ms) = (w_p(tag), ms(sample));
+    fn on_delay(&mut self, now: Time, packet: &Delivered, sample: Span) {
+        let (Delivered { tag, sent_at, .. }, delay_ms) = (*packet, ms(sample));
+        let w_p = w_p(tag);
         self.last_ack = now;
         self.d_rtt_ms = if self.d_rtt_ms > 0.0 {
             self.d_rtt_ms + RTT_GAIN * (delay_ms - self.d_rtt_ms)
         } else {
             delay_ms
         };
+        let known = Known { d_min_ms: self.d_min_ms, ceiling_ms: self.ceiling_ms() };
+        self.refresh.on_delay(now, sent_at, &known, delay_ms);
         self.d_min_ms = self.d_min_ms.min(delay_ms);
-        self.refresh.on_delay(now, delay_ms, self.d_min_ms, self.ceiling_ms());
         if self.recovering && w_p <= self.window {
             self.recovering = false;
             self.delays_ms.clear();
@@ -363,34 +398,51 @@ impl State {
         } else {
             self.profile.window(self.d_est_ms) as f64
         };
-        self.set_window(window);
-        if let Some(most) = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window)) {
-            self.set_window(most);
+        let bound = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window));
+        let acked = core::mem::take(&mut self.acked);
+        if hold && self.rules.ramp {
+            self.ramp.get_or_insert_default().hold(acked, self.d_min_ms / ms(self.rules.epoch));
+        } else if let Some(ramp) = &mut self.ramp {
+            ramp.grow(acked);
+            if ramp.most >= self.profile.reach() as f64 {
+                self.ramp = None;
+            }
+        }
+        let growth = self.ramp.as_ref().map_or(f64::INFINITY, |ramp| ramp.most);
+        let most = bound.unwrap_or(f64::INFINITY).min(growth);
+        self.set_window(window.min(most));
+        if most < window {
             let highest_ms = self.profile.delay_ms(most).max(self.d_min_ms) + self.rules.up_ms;
             self.d_est_ms = self.d_est_ms.min(highest_ms);
         }
         if self.rules.refresh || self.competing.is_some() {
-            let d_max_ms = self.d_max_ms.unwrap_or(self.d_min_ms);
-            if let Some(least_ms) =
-                self.refresh.on_epoch(now, d_max_ms, self.d_min_ms, self.d_rtt_ms)
-            {
+            let seen = refresh::Epoch {
+                d_max_ms: self.d_max_ms.unwrap_or(self.d_min_ms),
+                d_min_ms: self.d_min_ms,
+                d_rtt_ms: self.d_rtt_ms,
+                in_flight: self.in_flight(),
+                at_bottom: self.d_est_ms <= self.d_min_ms && self.competing.is_none(),
+            };
+            if let Some(least_ms) = self.refresh.on_epoch(now, &seen) {
                 self.on_refreshed(least_ms);
             }
         }
         if self.rules.coexist {
             self.look_for_others(now, least_ms);
         }
-        if hold {
-            (self.credits, self.carry) = (0, 0.0);
+        if hold || self.silent {
+            self.allow_nothing();
         } else {
             self.allow();
         }
     }
 
+    fn allow_nothing(&mut self) {
+        (self.credits, self.carry) = (0, 0.0);
+    }
     /// Rule 4.
     fn allow(&mut self) {
-        let window =
-            if self.refresh.is_draining() { self.refresh.window(self.window) } else { self.window };
+        let window = if self.refresh.is_draining() { MinDelayProbe::window() } else { self.window };
         let epoch_ms = ms(self.rules.epoch);
         let n = libm::ceil(self.d_rtt_ms / epoch_ms);
         let keep = if n > 1.0 { (n - 2.0) / (n - 1.0) } else { 1.0 };
@@ -470,7 +522,7 @@ impl State {
         }
         if let Some(cubic) = &self.competing {
             let cwnd = cubic.limits().cwnd_bytes as f64 / self.mss_bytes();
-            let cwnd = if self.refresh.is_draining() { self.refresh.window(cwnd) } else { cwnd };
+            let cwnd = if self.refresh.is_draining() { MinDelayProbe::window() } else { cwnd };
             let rate = self.rate_of(COMPETING_GAIN * cwnd, self.d_rtt_ms.max(1e-3));
             return Limits { pacing_rate: Some(rate), ..window(cwnd) };
         }
@@ -509,7 +561,7 @@ impl Controller for Verus {
 
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         if let Some(delay) = packet.rtt.filter(|_| packet.tag != Tag(0)) {
-            self.state.on_delay(now, packet.tag, delay);
+            self.state.on_delay(now, packet, delay);
             let ceiling_ms = self.state.ceiling_ms();
             if let Some(bound) = &mut self.state.bound {
                 bound.on_delivered(now, packet.sent_at, ms(delay), ceiling_ms);
@@ -536,7 +588,10 @@ impl Controller for Verus {
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         let state = &mut self.state;
         state.in_flight_bytes = ack.in_flight_bytes;
-        state.last_ack = now;
+        state.acked += ack.delivered_bytes as f64 / state.mss_bytes();
+        if ack.delivered_bytes > 0 {
+            (state.last_ack, state.silent) = (now, false);
+        }
         if let Some(cubic) = &mut state.competing {
             cubic.on_ack(now, ack);
         }
@@ -575,13 +630,19 @@ impl Controller for Verus {
             }
         }
         state.recovering = true;
+        state.silent = true;
+        state.allow_nothing();
         if state.d_min_ms.is_finite() {
             state.d_est_ms = state.d_min_ms;
         }
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        Some(LossPolicy::PerPacketTimer { num: 3, den: 1 })
+        Some(if self.state.rules.authors {
+            LossPolicy::FixedGapTimer(AUTHORS_GAP_WAIT)
+        } else {
+            LossPolicy::GapTimer { num: 3, den: 1 }
+        })
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         Some(AckPolicy::EveryPacket)

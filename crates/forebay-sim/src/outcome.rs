@@ -20,6 +20,9 @@ pub struct FlowOutcome {
     pub sender: Counters,
     /// Packets that came to the receiver with CE, while ECN was in use.
     pub ce_received: u64,
+    /// Packets that came to the receiver with payload that it had already. No link duplicates
+    /// packets: each of them was sent again without need.
+    pub needless_retransmits: u64,
     /// For how long the receive window, and the send buffer, held back new data that the congestion
     /// window had room for.
     pub held_back: [Span; 2],
@@ -53,7 +56,9 @@ impl FlowOutcome {
         if let Some(server) = server {
             let progress = server.progress();
             outcome.received_bytes = progress.received_bytes;
-            outcome.ce_received = server.counters().ce_received;
+            let received = server.counters();
+            outcome.ce_received = received.ce_received;
+            outcome.needless_retransmits = received.duplicates_received;
             if progress.stream_complete {
                 outcome.completed_at = progress.last_byte_at.or(progress.established_at);
             }

@@ -98,7 +98,7 @@ pub struct Counters {
     pub recoveries: u64,
     /// Pure ACKs sent.
     pub acks: u64,
-    /// Packets received with data that was there already.
+    /// Packets received with payload of which every byte was there already.
     pub duplicates_received: u64,
     /// ECN: packets received with CE while ECN is in use.
     pub ce_received: u64,

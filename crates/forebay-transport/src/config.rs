@@ -96,7 +96,7 @@ pub struct TcpConfig {
     /// With delayed ACKs: acknowledge each packet for as long as Linux would open its window, which
     /// is nearly all of slow start.
     pub quick_while_growing: bool,
-    /// How losses are detected: a name, or a table of a timer per packet.
+    /// How losses are detected: a name, or a table of a timer for each gap.
     pub loss_policy: LossPolicy,
     /// How sending is limited during loss recovery: "prr" (RFC 9937), "pipe" (RFC 6675) or
     /// "newreno" (RFC 6582).
@@ -156,7 +156,7 @@ impl Params for TcpConfig {
         if let AckPolicy::Delayed { packets, .. } = self.ack_policy {
             require(packets >= 1, "ack_policy.packets", "1 to 255")?;
         }
-        if let LossPolicy::PerPacketTimer { num, den } = self.loss_policy {
+        if let LossPolicy::GapTimer { num, den } = self.loss_policy {
             require(num >= 1, "loss_policy.num", "at least 1")?;
             require(den >= 1, "loss_policy.den", "at least 1")?;
         }

@@ -300,6 +300,29 @@ fn start_behind_a_deep_buffer_ends_at_the_rate_of_arrivals() {
     }
 }
 
+/// 2.5 segments/s: what start sends arrives much later than it left.
+#[test]
+fn start_over_a_thin_path_ends_with_its_first_results() {
+    for seed in 0..4 {
+        let mut net = Bottleneck::new(ms(400), 50);
+        net.join(pcc(Params::default(), seed), ms(99));
+        net.run(ms(12_000));
+        assert_eq!(net.flows[0].controller.phase(), "decision");
+        let kept = net.flows[0].controller.state.kept_bps / 29.2e3;
+        assert!((0.9..1.25).contains(&kept), "{kept}");
+    }
+}
+
+#[test]
+fn after_a_timeout_one_segment_leaves_until_an_ack_comes() {
+    let mut pcc = deciding(Params::default(), 1);
+    assert_eq!(pcc.limits().cwnd_bytes, Limits::MAX_CWND_BYTES);
+    pcc.on_rto(NOW, &Timeout { flight_size_bytes: 10 * MSS, first: true });
+    assert_eq!(pcc.limits().cwnd_bytes, MSS);
+    pcc.on_ack(NOW, &ack(MSS));
+    assert_eq!(pcc.limits().cwnd_bytes, Limits::MAX_CWND_BYTES);
+}
+
 #[test]
 fn parameters_out_of_range_are_refused() {
     let refused = |params: Params| params.check().unwrap_err().param;

@@ -69,9 +69,12 @@ pub struct Params {
     /// Windows are not cut to whole packets, and what is left of a packet counts in the next epoch.
     /// `recommended`: true.
     pub fractional: Option<bool>,
-    /// D_min is measured anew every 10 s, with a small window, where delays stay above it.
-    /// `recommended`: true.
+    /// D_min is measured anew with two packets in flight: where delays stay above it for 10 s, and
+    /// at once where they jump beyond R D_min. `recommended`: true.
     pub refresh: Option<bool>,
+    /// Once the set point has come down to D_min with packets in flight, W begins with what came
+    /// back in that time, and grows by a packet per ACK at most. `recommended`: true.
+    pub ramp: Option<bool>,
     /// The window is CUBIC's while others keep the queue beyond R D_min. `recommended`: true.
     pub coexist: Option<bool>,
     /// Where clearly more than 2 % of a round trip is lost at delays below R D_min, the window is
@@ -100,6 +103,7 @@ pub(super) struct Rules {
     pub pacing: bool,
     pub fractional: bool,
     pub refresh: bool,
+    pub ramp: bool,
     pub coexist: bool,
     pub loss_bound: bool,
     pub queue_ms: f64,
@@ -140,6 +144,7 @@ impl Params {
             pacing: self.pacing.unwrap_or(own),
             fractional: self.fractional.unwrap_or(own),
             refresh: self.refresh.unwrap_or(own),
+            ramp: self.ramp.unwrap_or(own),
             coexist: self.coexist.unwrap_or(own),
             loss_bound: self.loss_bound.unwrap_or(own),
             queue_ms: self.queue_ms.unwrap_or(0.0),

@@ -105,7 +105,11 @@ const ROWS: &[StatisticRow] = &[
     ("between bursts, 50 % [ms]", |of| three(of.gap_ms[1])),
     ("between bursts, 95 % [ms]", |of| three(of.gap_ms[2])),
     ("empty windows of 20 ms [%]", |of| three(of.empty_20ms * 100.0)),
+    ("silences above 20 ms [1/min]", |of| three(of.silences_20ms_per_minute)),
+    ("silences above 50 ms [1/min]", |of| three(of.silences_50ms_per_minute)),
+    ("silences above 100 ms [1/min]", |of| three(of.silences_100ms_per_minute)),
     ("silences above 200 ms [1/min]", |of| three(of.silences_per_minute)),
+    ("silences above 1 s [1/min]", |of| three(of.silences_1s_per_minute)),
 ];
 
 /// To three places, without zeros at the end.

@@ -135,7 +135,8 @@ fn losses(policy: LossPolicy) -> String {
         LossPolicy::RackTlp => quoted("rack-tlp"),
         LossPolicy::TimeoutOnly => quoted("timeout-only"),
         LossPolicy::HoldTolerant => quoted("patient"),
-        LossPolicy::PerPacketTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
+        LossPolicy::FixedGapTimer(wait) => time(wait),
+        LossPolicy::GapTimer { num, den } => format!("{{ num = {num}, den = {den} }}"),
     }
 }
 

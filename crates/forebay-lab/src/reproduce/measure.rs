@@ -443,6 +443,10 @@ pub(super) const CHANNEL: &[(&str, Statistic)] = &[
     ("gap_ms_p50", |of| of.gap_ms[1]),
     ("gap_ms_p95", |of| of.gap_ms[2]),
     ("silences_per_minute", |of| of.silences_per_minute),
+    ("silences_20ms_per_minute", |of| of.silences_20ms_per_minute),
+    ("silences_50ms_per_minute", |of| of.silences_50ms_per_minute),
+    ("silences_100ms_per_minute", |of| of.silences_100ms_per_minute),
+    ("silences_1s_per_minute", |of| of.silences_1s_per_minute),
 ];
 
 fn percentile(values: &[f64], share: f64) -> Option<f64> {

@@ -106,6 +106,8 @@ flow_columns! {
     real throughput_p95_bps, "bit/s", "95th percentile over these bins.";
     count data_packets, "", "Packets with payload sent, retransmissions included.";
     count retransmits, "", "Retransmitted packets with payload.";
+    count needless_retransmits, "",
+        "Retransmitted packets that brought the receiver nothing new.";
     count lost_packets, "", "Packets that the sender declared lost.";
     count timeouts, "", "Retransmission timeouts.";
     count ce_received, "", "Packets that reached the receiver with CE.";

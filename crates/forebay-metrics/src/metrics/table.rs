@@ -250,6 +250,21 @@ metrics! {
             );
     flows retransmits: u64,
         row("retransmits", Count, "retransmitted packets with payload, whole run").class_row();
+    flows needless_retransmits: u64,
+        row("needless retransmits", Count,
+            "packets that brought receivers payload that they had already, whole run; shown where \
+             there are any")
+            .hidden(Hidden::Zero)
+            .more(
+                "Whole packets: one of which a byte is new does not count. Each was sent again \
+                 without need, for no link duplicates packets. One that is lost on its way, or has \
+                 not arrived by the end, does not count.",
+            );
+    flows needless_share: Option<f64>,
+        row("needless share of packets sent", Share,
+            "needless_retransmits divided by the packets with payload sent, whole run; shown where \
+             there are any")
+            .hidden(Hidden::Zero);
     flows timeouts: u64,
         row("timeouts", Count, "retransmission timeouts, whole run");
     flows ce_received: u64,

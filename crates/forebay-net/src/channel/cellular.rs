@@ -12,11 +12,16 @@
 //!    dB on, every 5 ms, used 6 ms late; its spectral efficiency is that of 3GPP TS 36.213 table
 //!    7.2.3-1;
 //! 5. another user, on and off for exponential times, leaves the share 1 / (1 + weight);
-//! 6. outages: Poisson, of log-normal length, leave nothing;
-//! 7. r(t) is share x efficiency, scaled to the mean rate over the whole trace;
+//! 6. outages: Poisson, of power-law length (exponent 1), leave nothing;
+//! 7. r(t) is share x efficiency;
 //! 8. bursts: gaps exp(mu + sigma z') ms, of r x mean gap x exp(s z - s^2 / 2) bytes; z' has the
 //!    correlation 0.25 with z of the burst before. A TTI carries `tti_bytes` at most, the rest
-//!    follows in the next. What is short of an opportunity of 1500 bytes is carried.
+//!    follows in the next. What is short of an opportunity of 1500 bytes is carried. All bursts
+//!    are scaled to the mean rate over the whole trace;
+//! 9. stalls: a gap is one with a chance in proportion to r^-1.5, since a weak signal brings
+//!    retransmissions, for which delivery in order waits. They are longer than 20 ms, with a
+//!    power-law tail. Winstein et al. (NSDI 2013, figure 2) found such a tail on LTE, of the
+//!    exponent 2.27.
 //!
 //! Sprout's process (Winstein, Sivaraman, Balakrishnan, NSDI 2013, section 3.1): Poisson arrivals
 //! at a rate that is a Brownian motion of 200 packets/s per root second between 0 and 1000; at 0 it
@@ -55,8 +60,12 @@ pub struct RadioLink {
     pub path: (f64, f64),
     /// Weight of the other user, and its mean times on and off in s; weight 0: no other user.
     pub other: (f64, f64, f64),
-    /// Outages a minute, and their median length in ms.
+    /// Outages a minute, and the least length in ms; the share above x is least / x, up to 100
+    /// times the least.
     pub outage: (f64, f64),
+    /// Stalls a minute that exceed 20 ms, and the exponent e of their tail: the share above x ms is
+    /// (20 / x)^e, up to 2 s.
+    pub stall: (f64, f64),
     /// Most bytes in a TTI.
     pub tti_bytes: f64,
 }
@@ -100,8 +109,12 @@ const REPORT_MS: usize = 5;
 const REPORT_LATE_MS: usize = 6;
 /// Correlation of a gap with the burst before it.
 const GAP_CORRELATION: f64 = 0.25;
-/// Standard deviation of the logarithm of the lengths of outages.
-const OUTAGE_LOG_SD: f64 = 0.6;
+/// Exponent of the tail of outages.
+const OUTAGE_EXPONENT: f64 = 1.0;
+/// Least length of a stall in ms.
+const STALL_MS: f64 = 20.0;
+/// The longest outage or stall, as a multiple of the shortest.
+const LONGEST: f64 = 100.0;
 /// bit/s/Hz by CQI: 3GPP TS 36.213 table 7.2.3-1.
 const EFFICIENCY: [f64; 16] = [
     0.0, 0.1523, 0.2344, 0.377, 0.6016, 0.877, 1.1758, 1.4766, 1.9141, 2.4063, 2.7305, 3.3223,
@@ -111,14 +124,14 @@ const EFFICIENCY: [f64; 16] = [
 macro_rules! profiles {
     ($($name:literal $summary:literal: $rate:literal, $v:literal, $k:literal, $snr:literal,
        $sh:literal, $tau:literal, $gap:expr, $bsg:literal, $path:expr, $other:expr, $out:expr,
-       $tbs:literal;)*) => {
+       $stall:expr, $tbs:literal;)*) => {
         &[$(ChannelProfile {
             name: $name,
             summary: $summary,
             model: ChannelModel::Radio(RadioLink {
                 rate_mbps: $rate, speed_mps: $v, rician_k: $k, snr_db: $snr, shadow_db: $sh,
                 shadow_s: $tau, gap_log: $gap, burst_log_sd: $bsg, path: $path, other: $other,
-                outage: $out, tti_bytes: $tbs,
+                outage: $out, stall: $stall, tti_bytes: $tbs,
             }),
         },)*
         ChannelProfile {
@@ -134,34 +147,34 @@ macro_rules! profiles {
 pub const CHANNEL_PROFILES: &[ChannelProfile] = profiles! {
     "campus-stationary" "3G on a campus, at rest":
         17.5, 0.3, 8.0, 17.0, 1.2, 20.0, (1.30, 0.50), 0.80, (0.0, 60.0), (0.08, 10.0, 20.0),
-        (0.0, 300.0), 9000.0;
+        (1.5, 100.0), (10.0, 3.0), 9000.0;
     "campus-pedestrian" "3G on a campus, walking":
-        17.2, 1.2, 4.0, 16.0, 2.2, 4.0, (1.30, 0.50), 0.85, (0.0, 60.0), (0.15, 4.0, 8.0),
-        (0.0, 300.0), 9000.0;
+        17.2, 1.2, 4.0, 16.0, 2.1, 5.0, (1.15, 0.55), 0.85, (0.0, 60.0), (0.15, 4.0, 8.0),
+        (0.0, 100.0), (28.0, 4.0), 9000.0;
     "city-stationary" "3G in a city, at rest, other users":
         12.0, 0.3, 4.0, 13.0, 1.8, 15.0, (1.35, 0.55), 0.85, (0.0, 60.0), (0.5, 10.0, 20.0),
-        (0.0, 300.0), 9000.0;
+        (0.0, 100.0), (15.0, 2.3), 9000.0;
     "city-driving" "3G in a car in a city":
-        16.0, 9.0, 6.0, 14.0, 3.0, 2.0, (1.20, 0.45), 0.60, (1.0, 60.0), (0.1, 10.0, 20.0),
-        (0.3, 300.0), 9000.0;
+        19.0, 9.0, 6.0, 14.0, 2.6, 1.7, (0.95, 0.60), 0.55, (1.0, 60.0), (0.1, 10.0, 20.0),
+        (0.4, 100.0), (3.0, 2.0), 9000.0;
     "highway-driving" "3G in a car on a highway":
-        15.0, 28.0, 2.0, 11.0, 4.5, 9.0, (1.36, 0.58), 0.85, (2.0, 60.0), (0.0, 10.0, 20.0),
-        (0.3, 220.0), 9000.0;
+        15.0, 28.0, 2.0, 11.0, 2.6, 7.0, (1.10, 0.70), 0.80, (4.2, 200.0), (0.0, 10.0, 20.0),
+        (0.0, 100.0), (185.0, 3.0), 7500.0;
     "shopping-mall" "indoors, many users":
         7.0, 0.8, 0.0, 8.0, 3.0, 10.0, (1.55, 0.70), 0.95, (0.0, 60.0), (0.8, 8.0, 8.0),
-        (0.5, 300.0), 9000.0;
+        (1.0, 100.0), (90.0, 1.9), 9000.0;
     "city-waterfront" "open area, slow fading":
         10.0, 1.2, 5.0, 12.0, 2.5, 15.0, (1.45, 0.60), 0.90, (1.5, 120.0), (0.4, 30.0, 30.0),
-        (0.0, 300.0), 9000.0;
+        (3.4, 100.0), (120.0, 2.8), 9000.0;
     "lte-hard" "LTE in a car, with outages":
-        16.0, 15.0, 0.0, 7.0, 6.0, 1.5, (1.42, 0.55), 0.90, (3.0, 30.0), (0.0, 10.0, 20.0),
-        (3.5, 400.0), 9000.0;
+        16.0, 15.0, 0.0, 9.0, 4.8, 1.7, (1.20, 0.65), 0.70, (2.0, 30.0), (0.0, 10.0, 20.0),
+        (5.0, 100.0), (600.0, 2.3), 9000.0;
     "umts-hard" "UMTS in a car, with long outages":
-        2.0, 12.0, 0.0, 3.0, 6.5, 5.0, (2.15, 0.55), 0.35, (3.0, 60.0), (0.0, 10.0, 20.0),
-        (5.0, 700.0), 3000.0;
+        2.0, 12.0, 0.0, 5.0, 5.0, 10.0, (2.15, 0.40), 0.30, (2.0, 60.0), (0.0, 10.0, 20.0),
+        (14.0, 100.0), (100.0, 2.5), 3000.0;
     "wifi" "802.11 indoors: aggregates, other stations (not based on a measured trace)":
         50.0, 0.5, 3.0, 18.0, 2.0, 5.0, (1.10, 0.60), 0.60, (0.0, 60.0), (0.8, 2.0, 4.0),
-        (0.0, 300.0), 48000.0;
+        (0.0, 100.0), (0.0, 3.0), 48000.0;
 };
 
 impl ChannelProfile {
@@ -225,6 +238,12 @@ impl Draws {
     fn exponential(&mut self, mean: f64) -> f64 {
         mean * self.0.exponential()
     }
+    /// At least `least`; more than x of it with the chance (least / x)^`exponent`, cut off at
+    /// [`LONGEST`] times the least.
+    fn power_law(&mut self, least: f64, exponent: f64) -> f64 {
+        let beyond = libm::pow(LONGEST, -exponent);
+        least * libm::pow(beyond + self.unit() * (1.0 - beyond), -1.0 / exponent)
+    }
     /// Poisson of a small mean, by multiplication (Knuth).
     fn poisson(&mut self, mean: f64) -> u32 {
         let (least, mut product, mut count) = (libm::exp(-mean), self.unit(), 0);
@@ -274,11 +293,13 @@ impl RadioLink {
     fn generate(&self, seed: u64, length_ms: usize, scale: f64) -> Vec<u32> {
         let mut rates = self.efficiencies(seed, length_ms);
         self.share(seed, &mut rates);
-        let mean = rates.iter().map(|&rate| f64::from(rate)).sum::<f64>() / length_ms as f64;
-        // Bytes a millisecond.
-        let wanted = self.rate_mbps * scale * 125.0;
-        let factor = if mean > 0.0 { wanted / mean } else { 0.0 };
-        self.bursts(seed, &rates, factor)
+        let mut bursts = self.bursts(seed, &rates);
+        let sum: f64 = bursts.iter().map(|burst| burst.bytes).sum();
+        let wanted_bytes = self.rate_mbps * scale * 125.0 * length_ms as f64;
+        if sum > 0.0 {
+            bursts.iter_mut().for_each(|burst| burst.bytes *= wanted_bytes / sum);
+        }
+        self.opportunities(&bursts, length_ms)
     }
 
     /// Steps 1 to 4: spectral efficiency in each millisecond.
@@ -329,12 +350,12 @@ impl RadioLink {
                 (at_ms, on) = (end, !on);
             }
         }
-        let (per_minute, median_ms) = self.outage;
+        let (per_minute, least_ms) = self.outage;
         if per_minute > 0.0 {
             let mut draws = Draws::new(seed, 4);
             let mut at_ms = draws.exponential(60_000.0 / per_minute);
             while at_ms < length_ms {
-                let long_ms = median_ms * libm::exp(OUTAGE_LOG_SD * draws.normal());
+                let long_ms = draws.power_law(least_ms, OUTAGE_EXPONENT);
                 let end = (at_ms + long_ms).min(length_ms) as usize;
                 rates[at_ms as usize..end].fill(0.0);
                 at_ms += draws.exponential(60_000.0 / per_minute);
@@ -342,33 +363,73 @@ impl RadioLink {
         }
     }
 
-    /// Step 8: opportunities in each millisecond.
-    fn bursts(&self, seed: u64, rates: &[f32], factor: f64) -> Vec<u32> {
-        let mut draws = Draws::new(seed, 5);
+    /// Steps 8 and 9: the bursts, before they are scaled.
+    fn bursts(&self, seed: u64, rates: &[f32]) -> Vec<Burst> {
+        let (mut draws, mut stalls) = (Draws::new(seed, 5), Draws::new(seed, 6));
         let (mu, sigma) = self.gap_log;
         let mean_gap_ms = libm::exp(mu + sigma * sigma / 2.0);
-        let other = libm::sqrt(1.0 - GAP_CORRELATION * GAP_CORRELATION);
+        let own = libm::sqrt(1.0 - GAP_CORRELATION * GAP_CORRELATION);
+        let weakness = Weakness::of(rates);
+        let stalls_per_burst = self.stall.0 * mean_gap_ms / 60_000.0;
+        let (mut bursts, mut at_ms) = (Vec::new(), 0);
+        while let Some(&rate) = rates.get(at_ms) {
+            let (z, spread) = (draws.normal(), self.burst_log_sd);
+            let bytes = f64::from(rate) * libm::exp(spread * z - spread * spread / 2.0);
+            bursts.push(Burst { at_ms, bytes });
+            let gap_ms = if stalls.unit() < stalls_per_burst * weakness.relative(rate) {
+                1.0 + stalls.power_law(STALL_MS, self.stall.1)
+            } else {
+                libm::exp(mu + sigma * (GAP_CORRELATION * z + own * draws.normal()))
+            };
+            at_ms += libm::round(gap_ms).max(1.0) as usize;
+        }
+        bursts
+    }
+
+    /// The bursts in TTIs: opportunities in each millisecond.
+    fn opportunities(&self, bursts: &[Burst], length_ms: usize) -> Vec<u32> {
         let most = (self.tti_bytes / PACKET_BYTES) as u32;
-        let (mut due_bytes, mut next_ms) = (0.0, 0);
-        let burst = |ms: usize| {
-            let (rate, z) = (f64::from(rates[ms]) * factor, draws.normal());
-            let spread = self.burst_log_sd;
-            let bytes = rate * mean_gap_ms * libm::exp(spread * z - spread * spread / 2.0);
-            let gap = GAP_CORRELATION * z + other * draws.normal();
-            (bytes, libm::round(libm::exp(mu + sigma * gap)).max(1.0) as usize)
-        };
-        let mut burst = burst;
-        let tti = |ms: usize| {
-            if ms >= next_ms {
-                let (bytes, gap_ms) = burst(ms);
-                due_bytes += bytes;
-                next_ms = ms + gap_ms;
-            }
+        let mut bursts = bursts.iter().peekable();
+        let mut due_bytes = 0.0;
+        let tti = |ms| {
+            due_bytes += bursts.next_if(|burst| burst.at_ms == ms).map_or(0.0, |burst| burst.bytes);
             let count = ((due_bytes / PACKET_BYTES) as u32).min(most);
             due_bytes -= f64::from(count) * PACKET_BYTES;
             count
         };
-        (0..rates.len()).map(tti).collect()
+        (0..length_ms).map(tti).collect()
+    }
+}
+
+/// What is scheduled at a time.
+struct Burst {
+    at_ms: usize,
+    bytes: f64,
+}
+
+/// How much more often stalls are at a rate than on average.
+struct Weakness {
+    /// Mean rate, and the mean of rate^-1.5 in units of it.
+    means: (f64, f64),
+}
+
+impl Weakness {
+    /// Of all rates of a trace.
+    fn of(rates: &[f32]) -> Weakness {
+        let mean = |of: &dyn Fn(f32) -> f64| {
+            rates.iter().map(|&rate| of(rate)).sum::<f64>() / rates.len().max(1) as f64
+        };
+        let rate = mean(&|rate| f64::from(rate));
+        Weakness { means: (rate, mean(&|at| Weakness::power(f64::from(at) / rate))) }
+    }
+    /// x^-1.5, bounded; 0 where nothing is delivered in any case.
+    fn power(x: f64) -> f64 {
+        let x = if x > 0.0 { x.max(0.1) } else { return 0.0 };
+        1.0 / (x * libm::sqrt(x))
+    }
+    /// On average 1.
+    fn relative(&self, rate: f32) -> f64 {
+        Weakness::power(f64::from(rate) / self.means.0) / self.means.1
     }
 }
 
@@ -407,8 +468,7 @@ mod tests {
         }
     }
 
-    /// The trace is scaled to the mean rate; what remains is the noise of bursts, whose standard
-    /// deviation over 300 s is below 0.7 %, and rounding of gaps.
+    /// All bursts are scaled to the mean rate; what remains is what the last ones leave behind.
     #[test]
     fn the_mean_rate_is_that_of_the_profile() {
         for profile in CHANNEL_PROFILES.iter().filter(|profile| profile.name != "sprout") {
@@ -416,9 +476,50 @@ mod tests {
                 let trace = profile.generate(3, 300, scale, 1504).expect("a trace");
                 let mbps = trace.opportunities() as f64 * 0.012 / 300.0;
                 let ratio = mbps / (profile.rate_mbps() * scale);
-                assert!((ratio - 1.0).abs() < 0.04, "{} {scale}: {ratio}", profile.name);
+                assert!((ratio - 1.0).abs() < 0.002, "{} {scale}: {ratio}", profile.name);
             }
         }
+    }
+
+    /// At a constant rate stalls are Poisson with a power-law tail: the number above 20 ms, and the
+    /// share of those above 40 ms, which is 1/8; 40 ms are 39.5 and more.
+    #[test]
+    fn stalls_are_as_many_and_as_long_as_their_law_says() {
+        let steady = RadioLink {
+            rate_mbps: 12.0,
+            speed_mps: 0.0,
+            rician_k: 1e9,
+            snr_db: 20.0,
+            shadow_db: 0.0,
+            shadow_s: 1.0,
+            gap_log: (libm::log(3.0), 0.0),
+            burst_log_sd: 0.1,
+            path: (0.0, 60.0),
+            other: (0.0, 1.0, 1.0),
+            outage: (0.0, 100.0),
+            stall: (120.0, 3.0),
+            tti_bytes: 9_000.0,
+        };
+        let counts = steady.generate(5, 3_600_000, 1.0);
+        let silences = counts.split(|&count| count > 0).map(<[u32]>::len);
+        let above = |ms| silences.clone().filter(|&empty| empty >= ms).count() as f64;
+        // 120 a minute, less because a stall takes the time of ten bursts of 3 ms: 31 ms each.
+        let expected = 7_200.0 / (1.0 + 120.0 * (31.0 - 3.0) / 60_000.0);
+        let (stalls, long) = (above(20), above(40));
+        assert!((stalls / expected - 1.0).abs() < 4.0 / libm::sqrt(expected), "{stalls}");
+        let share = long / stalls;
+        assert!((share - 0.13).abs() < 4.0 * libm::sqrt(0.13 * 0.87 / stalls), "{share}");
+    }
+
+    /// More than x times the least with the chance 1 / x, cut off at 100 times: P(> 10) is
+    /// (0.1 - 0.01) / 0.99.
+    #[test]
+    fn outages_have_a_power_law() {
+        let mut draws = Draws::new(3, 1);
+        let lengths: Vec<f64> = (0..50_000).map(|_| draws.power_law(100.0, 1.0)).collect();
+        assert!(lengths.iter().all(|&ms| (100.0..=10_000.001).contains(&ms)));
+        let share = lengths.iter().filter(|&&ms| ms > 1_000.0).count() as f64 / 50_000.0;
+        assert!((share - 0.0909).abs() < 0.005, "{share}");
     }
 
     /// Without motion Sprout's process is Poisson: index of dispersion 1, here of 20 ms, 15 000 of

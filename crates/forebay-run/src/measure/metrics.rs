@@ -156,6 +156,7 @@ impl<'a> Measured<'a> {
         let outcome = self.simulation.flow(id);
         let from = Before { at: self.mark.at, received_bytes: self.mark.received[i] };
         let seen = outcome.rtt.samples > 0;
+        debug_assert!(outcome.needless_retransmits <= outcome.sender.retransmits, "no duplicates");
         let delays = self.delays.of_flow(&self.mark.delays, flow.transport).unwrap_or_default();
         let Throughput { mean_bps, p5_bps, p50_bps, p95_bps } = Throughput::of(&self.bins, &[i]);
         FlowResult {
@@ -182,6 +183,7 @@ impl<'a> Measured<'a> {
             throughput_p95_bps: p95_bps,
             data_packets: outcome.sender.data_packets,
             retransmits: outcome.sender.retransmits,
+            needless_retransmits: outcome.needless_retransmits,
             lost_packets: outcome.sender.lost_packets,
             timeouts: outcome.sender.timeouts,
             ce_received: outcome.ce_received,
@@ -245,6 +247,8 @@ impl<'a> Measured<'a> {
         let mut fcts: Vec<f64> = flows.iter().filter_map(|f| f.fct_s).collect();
         fcts.sort_by(f64::total_cmp);
         let sum = |count: fn(&FlowResult) -> u64| flows.iter().map(|flow| count(flow)).sum();
+        let sent: u64 = sum(|f| f.data_packets);
+        let needless_retransmits: u64 = sum(|f| f.needless_retransmits);
         let outcomes = || flows.iter().map(|f| simulation.flow(FlowId(index(f) as u32)));
         let established = outcomes().filter_map(|outcome| fct(&outcome, FctClock::Established));
         let established: Vec<f64> = established.map(seconds).collect();
@@ -271,6 +275,8 @@ impl<'a> Measured<'a> {
             goodput_bps: rate_bps(delivered_bytes, window),
             delivered_bytes,
             retransmits: sum(|f| f.retransmits),
+            needless_retransmits,
+            needless_share: (sent > 0).then(|| needless_retransmits as f64 / sent as f64),
             ce_received: sum(|f| f.ce_received),
             ecn_responses: sum(|f| f.ecn_responses),
             timeouts: sum(|f| f.timeouts),

@@ -38,8 +38,16 @@ pub struct TraceStatistics {
     pub burst: [f64; 3],
     /// From the start of a burst to that of the next, in ms: mean, median, 95 % quantile.
     pub gap_ms: [f64; 3],
-    /// Silences of more than 200 ms, a minute.
+    /// Silences of more than 20 ms, a minute.
+    pub silences_20ms_per_minute: f64,
+    /// The same of more than 50 ms.
+    pub silences_50ms_per_minute: f64,
+    /// The same of more than 100 ms.
+    pub silences_100ms_per_minute: f64,
+    /// The same of more than 200 ms.
     pub silences_per_minute: f64,
+    /// The same of more than 1 s.
+    pub silences_1s_per_minute: f64,
 }
 
 impl TraceStatistics {
@@ -49,7 +57,11 @@ impl TraceStatistics {
         let mbps = |bin_s: f64| move |count: f64| count * PACKET_BYTES * 8e-6 / bin_s;
         let (tens, hundreds, whole) = (bins(trace, 20), bins(trace, 100), bins(trace, 1_000));
         let seconds_mbps: Vec<f64> = whole.iter().copied().map(mbps(seconds.min(1.0))).collect();
-        let Bursts { sizes, gaps_ms, silences } = Bursts::of(trace);
+        let Bursts { sizes, gaps_ms, silences_ms } = Bursts::of(trace);
+        let silences = |above_ms| {
+            let longer = silences_ms.iter().filter(|&&ms| ms > above_ms).count();
+            longer as f64 / (seconds / 60.0)
+        };
         let empty = tens.iter().filter(|&&count| count == 0.0).count();
         TraceStatistics {
             seconds,
@@ -65,7 +77,11 @@ impl TraceStatistics {
             empty_20ms: empty as f64 / tens.len().max(1) as f64,
             burst: [mean_of(&sizes), quantile_of(&sizes, 0.5), quantile_of(&sizes, 0.95)],
             gap_ms: [mean_of(&gaps_ms), quantile_of(&gaps_ms, 0.5), quantile_of(&gaps_ms, 0.95)],
-            silences_per_minute: silences as f64 / (seconds / 60.0),
+            silences_20ms_per_minute: silences(20),
+            silences_50ms_per_minute: silences(50),
+            silences_100ms_per_minute: silences(100),
+            silences_per_minute: silences(200),
+            silences_1s_per_minute: silences(1_000),
         }
     }
 }
@@ -93,16 +109,17 @@ pub fn samples(trace: &DeliveryTrace) -> (Vec<f64>, Vec<f64>) {
 struct Bursts {
     sizes: Vec<f64>,
     gaps_ms: Vec<f64>,
-    silences: u64,
+    /// From one opportunity to the next, where that is more than a millisecond.
+    silences_ms: Vec<u64>,
 }
 
 impl Bursts {
     fn of(trace: &DeliveryTrace) -> Bursts {
-        let mut all = Bursts { sizes: Vec::new(), gaps_ms: Vec::new(), silences: 0 };
+        let mut all = Bursts { sizes: Vec::new(), gaps_ms: Vec::new(), silences_ms: Vec::new() };
         let (mut start, mut last) = (0u64, None::<u64>);
         for (at, count) in trace.times() {
             let ms = at.as_nanos() / 1_000_000;
-            all.silences += u64::from(last.is_some_and(|last| ms - last > 200));
+            all.silences_ms.extend(last.map(|last| ms - last).filter(|&ms| ms > 1));
             match (all.sizes.last_mut(), last) {
                 (Some(size), Some(last)) if ms - last <= 1 => *size += f64::from(count),
                 (before, _) => {
@@ -172,6 +189,22 @@ mod tests {
         assert_eq!((found.mean_mbps, found.quantiles_1s_mbps), (12.0, [12.0; 3]));
     }
 
+    /// Silences of 21, 51, 101, 201 and 1001 ms; those of just 20 and 1000 ms are not longer.
+    #[test]
+    fn silences_by_hand() {
+        let lengths = [20, 21, 51, 101, 201, 1_000, 1_001, 57_605];
+        let ends = lengths.iter().scan(0, |at, length| {
+            *at += length;
+            Some(*at)
+        });
+        let found = TraceStatistics::of(&trace([0].into_iter().chain(ends)));
+        assert_eq!(found.seconds, 60.0);
+        let above = [found.silences_20ms_per_minute, found.silences_50ms_per_minute];
+        assert_eq!(above, [7.0, 6.0]);
+        let above = [found.silences_100ms_per_minute, found.silences_per_minute];
+        assert_eq!((above, found.silences_1s_per_minute), ([5.0, 4.0], 2.0));
+    }
+
     /// Four opportunities each 10 ms in every other second of ten: rates 4.8 and 0 Mbit/s, so CV 1
     /// over 1 s and 100 ms; half the windows are empty; five silences in 10 s. Of 100 bins of 100
     /// ms, products of neighbours are 1 but for the 9 at which a second ends: (90 - 9) / 100; at a
@@ -187,6 +220,6 @@ mod tests {
         near(found.autocorrelation_100ms, 0.81);
         near(found.empty_20ms, 0.5);
         assert_eq!((found.burst, found.gap_ms[1]), ([found.burst[0], 4.0, 4.0], 10.0));
-        assert_eq!(found.silences_per_minute, 30.0);
+        assert_eq!((found.silences_per_minute, found.silences_20ms_per_minute), (30.0, 30.0));
     }
 }

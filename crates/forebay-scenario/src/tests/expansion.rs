@@ -213,7 +213,7 @@ fn set_changes_what_it_names() {
     assert_eq!(middle.forward.queue, Limit::Bytes(125_000), "50 ms of the new rate");
     assert_eq!(link(&scenario, "d-right").forward.wire.delay, Span::from_millis(7));
     assert_eq!(scenario.flows[0].bytes, Some(3_000));
-    assert_eq!(scenario.tcp.loss_policy, LossPolicy::PerPacketTimer { num: 3, den: 1 });
+    assert_eq!(scenario.tcp.loss_policy, LossPolicy::GapTimer { num: 3, den: 1 });
     let windowed = Pacing::Windowed { slow_start_percent: 200, avoidance_percent: 120 };
     assert_eq!(scenario.tcp.pacing, windowed);
     assert_eq!(scenario.protocols, ["cubic", "newreno"]);

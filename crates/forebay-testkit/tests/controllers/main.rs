@@ -1,6 +1,7 @@
 //! Controllers and queues in whole runs, against closed forms, drafts and papers.
 
 mod bbr;
+mod conservation;
 mod duels;
 mod modern;
 mod queues;

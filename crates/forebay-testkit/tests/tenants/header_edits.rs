@@ -27,7 +27,7 @@ fn scene() -> (Scene<Notes<(u16, bool)>>, Line) {
     let make = move |_| {
         AnyController::Custom(Box::new(Window {
             bytes: 20 * 1448,
-            policy: Some(LossPolicy::PerPacketTimer { num: 2, den: 1 }),
+            policy: Some(LossPolicy::GapTimer { num: 2, den: 1 }),
             edits: Some((NUMBER as u64, edits)),
         }))
     };

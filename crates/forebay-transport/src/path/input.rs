@@ -132,6 +132,7 @@ impl Path {
         let timestamps = handshake.timestamps_of(segment.timestamps);
         let len = segment.payload + u64::from(segment.is(TcpFlags::FIN));
         if !receiver.accept_timestamp(timestamps, start, len) {
+            receiver.note_overtaken(cx.counters, start, segment.payload);
             if !segment.is_pure_ack() {
                 return self.refuse(segment);
             }

@@ -107,6 +107,12 @@ impl Reassembly {
         held.ranges.bytes() - u64::from(fin.is_some())
     }
 
+    /// All of `start..end` has come.
+    pub(crate) fn covers(&self, start: u64, end: u64) -> bool {
+        let held = |held: &OutOfOrder| held.ranges.covers(start.max(self.nxt), end);
+        end <= self.nxt || self.held.as_ref().is_some_and(|own| held(own))
+    }
+
     /// The next `bytes` came where nothing is held beyond them, and they are within the window.
     #[inline]
     pub(crate) fn append_next(&mut self, bytes: u64) {

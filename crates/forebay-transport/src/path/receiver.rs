@@ -180,6 +180,13 @@ impl Receiver {
         }
         true
     }
+    /// A segment is refused for its timestamp: an original that a retransmission overtook counts as
+    /// a duplicate.
+    #[inline(never)]
+    pub(super) fn note_overtaken(&self, counters: &mut Counters, start: u64, payload: u64) {
+        let known = payload > 0 && self.ranges.covers(start, start + payload);
+        counters.duplicates_received += u64::from(known);
+    }
     /// Data or a FIN came. `ecn`: ECN is in use; `edge`: the right edge of the window.
     pub(super) fn on_data(
         &mut self,

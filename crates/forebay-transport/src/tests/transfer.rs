@@ -23,7 +23,7 @@ fn random_loss_in_both_directions_is_repaired_under_every_policy() {
     let policies = [
         LossPolicy::DupThresh,
         LossPolicy::RackTlp,
-        LossPolicy::PerPacketTimer { num: 3, den: 2 },
+        LossPolicy::GapTimer { num: 3, den: 2 },
         LossPolicy::TimeoutOnly,
     ];
     for loss_policy in policies {
@@ -134,7 +134,7 @@ fn fast_path_and_general_path_agree() {
     let policies = [
         LossPolicy::DupThresh,
         LossPolicy::RackTlp,
-        LossPolicy::PerPacketTimer { num: 3, den: 2 },
+        LossPolicy::GapTimer { num: 3, den: 2 },
         LossPolicy::TimeoutOnly,
         LossPolicy::HoldTolerant,
     ];

@@ -337,6 +337,25 @@ fn a_late_original_passes_after_a_needless_repeat() {
 }
 
 #[test]
+fn a_packet_that_brings_nothing_new_is_counted_however_it_comes() {
+    let config = TcpConfig { timestamps: true, ..plain() };
+    let mut bench = server(config);
+    let mut put = |from: u64, value: u32| {
+        let (seq, ts) = (Some((from * MSS / 2) as i64), Some((value, 0)));
+        bench.inject(Inject { seq, len: MSS as u16, ts, ..Inject::default() });
+        bench.conn.counters().duplicates_received
+    };
+    // In half segments: 0 and 2 in order, 6 beyond a hole.
+    assert_eq!([put(0, 2000), put(2, 2000), put(6, 2040)], [0, 0, 0]);
+    assert_eq!(put(0, 2090), 1, "acknowledged before");
+    assert_eq!(put(6, 2090), 2, "held");
+    assert_eq!(put(3, 2090), 2, "half of it is new");
+    assert_eq!(put(4, 2100), 2, "the other half of the hole");
+    assert_eq!(put(4, 2040), 3, "an original that its repeat has overtaken: PAWS refuses it");
+    assert_eq!(put(10, 2040), 3, "PAWS refuses it, and nothing of it was there");
+}
+
+#[test]
 fn the_window_shows_the_buffer() {
     // The application reads at once: in order the window stays open, and what waits out of order is
     // inside it.

@@ -44,7 +44,7 @@ fn storm(mut rng: Rng, w: Weather) -> impl FnMut(&Event) -> Fate {
 const POLICIES: [LossPolicy; 4] = [
     LossPolicy::DupThresh,
     LossPolicy::RackTlp,
-    LossPolicy::PerPacketTimer { num: 3, den: 1 },
+    LossPolicy::GapTimer { num: 3, den: 1 },
     LossPolicy::TimeoutOnly,
 ];
 const RECOVERIES: [Recovery; 3] = [Recovery::Prr, Recovery::Pipe, Recovery::NewReno];

@@ -6,6 +6,7 @@ mod common;
 mod contract;
 mod dctcp;
 mod ecn;
+mod gap;
 mod handshake;
 mod inrpp;
 mod newreno;

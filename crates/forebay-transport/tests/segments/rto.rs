@@ -287,23 +287,6 @@ fn the_timer_alone_finds_losses_where_the_policy_says_so() {
 }
 
 #[test]
-fn a_packet_timer_fires_at_its_multiple_of_srtt() {
-    let policy = LossPolicy::PerPacketTimer { num: 3, den: 1 };
-    let config = TcpConfig { loss_policy: policy, ..plain() };
-    let (mut bench, _) = Lab { config, ..Lab::default() }.connected(ms(100));
-    let start = bench.now;
-    bench.advance(ms(100));
-    for number in 2..=10 {
-        // Every ACK but that of segment 1: srtt stays 100 ms.
-        let sent = bench.sack(0, &[(2, number)]);
-        assert!(!data(&sent).contains('R'), "no duplicate ACK counts: {}", data(&sent));
-    }
-    let again = bench.advance(ms(250));
-    let first = again.iter().find(|s| s.label == "R1").expect("R1 before the RTO");
-    assert_eq!(first.at.since(start), ms(300), "3 x srtt after it was sent");
-}
-
-#[test]
 fn a_zero_window_is_probed_with_backoff_and_forever() {
     // RFC 9293 3.8.6.1: the first probe after an RTO (SHLD-29), then with exponential backoff
     // (SHLD-30); the connection stays open as long as the probes are answered (MUST-37).

@@ -1,10 +1,11 @@
 //! How losses are found: one file per policy.
 
 mod dupthresh;
-mod packet_timer;
+mod gap;
 mod patient;
 mod rack;
 
+pub(crate) use gap::{GapTimer, GapWait};
 pub(crate) use patient::HoldTolerant;
 pub(crate) use rack::Rack;
 
@@ -24,10 +25,8 @@ pub(crate) const DUP_THRESH: u32 = 3;
 pub(crate) enum Detector {
     DupThresh,
     Rack(Rack),
-    PacketTimer {
-        num: u32,
-        den: u32,
-    },
+    /// On the heap: most paths have no use for it.
+    Gap(Box<GapTimer>),
     TimeoutOnly,
     /// On the heap: most paths have no use for it.
     HoldTolerant(Box<HoldTolerant>),
@@ -41,9 +40,11 @@ impl Detector {
         match policy {
             LossPolicy::RackTlp if sack => Detector::Rack(Rack::default()),
             LossPolicy::RackTlp | LossPolicy::DupThresh => Detector::DupThresh,
-            LossPolicy::PerPacketTimer { num, den } => {
-                assert!(den > 0, "a per-packet timer needs a denominator");
-                Detector::PacketTimer { num, den }
+            LossPolicy::GapTimer { num, den } => {
+                Detector::Gap(Box::new(GapTimer::new(GapWait::Rtts { num, den }, sack)))
+            }
+            LossPolicy::FixedGapTimer(wait) => {
+                Detector::Gap(Box::new(GapTimer::new(GapWait::Fixed(wait), sack)))
             }
             LossPolicy::TimeoutOnly => Detector::TimeoutOnly,
             LossPolicy::HoldTolerant => Detector::HoldTolerant(Box::default()),
@@ -67,6 +68,12 @@ impl Detector {
         let unchanged = match (&*self, policy) {
             (Detector::HoldTolerant(_), LossPolicy::HoldTolerant) => true,
             (Detector::Rack(_), LossPolicy::RackTlp) => sack,
+            (Detector::Gap(gap), LossPolicy::GapTimer { num, den }) => {
+                gap.is(GapWait::Rtts { num, den }, sack)
+            }
+            (Detector::Gap(gap), LossPolicy::FixedGapTimer(wait)) => {
+                gap.is(GapWait::Fixed(wait), sack)
+            }
             _ => false,
         };
         if unchanged {
@@ -87,6 +94,14 @@ impl Detector {
     #[inline]
     pub(crate) fn path_stores(&self) -> bool {
         matches!(self, Detector::HoldTolerant(_))
+    }
+    /// Every ACK that brings news restarts the retransmission timer, one out of order as well.
+    #[inline]
+    pub(crate) fn restarts_timer_on_news(&self) -> bool {
+        match self {
+            Detector::Gap(gap) => gap.sees_gaps(),
+            _ => self.path_stores(),
+        }
     }
     /// The least that the RTO may be, and then at least 5/4 SRTT; None: no such bound.
     pub(crate) fn rto_floor(&self) -> Option<Span> {
@@ -117,21 +132,29 @@ impl Detector {
                 Overdue::Aged { gone: Time::ZERO, delay: rack.loss_delay(evidence, board) }
             }
             Detector::HoldTolerant(patient) => patient.on_silence(evidence, again),
-            _ => Overdue::All,
+            Detector::Gap(gap) => gap.on_timeout(),
+            Detector::DupThresh | Detector::TimeoutOnly => Overdue::All,
         }
     }
     pub(crate) fn rack(&mut self) -> Option<&mut Rack> {
         match self {
             Detector::Rack(rack) => Some(rack),
             Detector::HoldTolerant(patient) => Some(&mut patient.rack),
+            Detector::Gap(gap) => Some(&mut gap.rack),
             _ => None,
+        }
+    }
+    /// Nothing was lost: what was declared lost is outstanding again.
+    pub(crate) fn on_undone(&mut self) {
+        if let Detector::Gap(gap) = self {
+            gap.forget();
         }
     }
     /// True if every transmission that is known to have arrived is to be shown to
     /// [`Detector::on_arrival`].
     #[inline]
     pub(crate) fn wants_arrivals(&self) -> bool {
-        matches!(self, Detector::Rack(_) | Detector::HoldTolerant(_))
+        matches!(self, Detector::Rack(_) | Detector::HoldTolerant(_) | Detector::Gap(_))
     }
     /// `s` has arrived: see [`Rack::on_arrival`]. `in_order`: a cumulative ACK says so.
     #[inline]
@@ -151,7 +174,10 @@ impl Detector {
             Detector::HoldTolerant(patient) => {
                 patient.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
             }
-            _ => {}
+            Detector::Gap(gap) => {
+                gap.rack.on_arrival(now, s, sent_below, echo_is_older && in_order, min_rtt);
+            }
+            Detector::DupThresh | Detector::TimeoutOnly => {}
         }
     }
 }
@@ -282,7 +308,7 @@ impl Detector {
             Detector::DupThresh => !board.sacked().is_empty() || dupacks > 0,
             Detector::Rack(rack) => rack.is_due(board),
             Detector::HoldTolerant(patient) => patient.is_due(board),
-            Detector::PacketTimer { .. } => !board.is_empty(),
+            Detector::Gap(gap) => gap.is_due(board, dupacks),
             Detector::TimeoutOnly => false,
         }
     }
@@ -293,7 +319,7 @@ impl Detector {
             Detector::DupThresh | Detector::TimeoutOnly => true,
             Detector::Rack(rack) => rack.ack_cannot_lose(una),
             Detector::HoldTolerant(patient) => patient.rack.ack_cannot_lose(una),
-            Detector::PacketTimer { .. } => false,
+            Detector::Gap(gap) => gap.rack.ack_cannot_lose(una),
         }
     }
     /// Such an ACK came, up to `end`; `newest` is the last transmission that it covers. True
@@ -303,7 +329,8 @@ impl Detector {
         match self {
             Detector::Rack(rack) => rack.on_run(rtt, newest, end),
             Detector::HoldTolerant(patient) => patient.on_run(rtt, newest, end),
-            Detector::DupThresh | Detector::PacketTimer { .. } | Detector::TimeoutOnly => {}
+            Detector::Gap(gap) => gap.rack.on_run(rtt, newest, end),
+            Detector::DupThresh | Detector::TimeoutOnly => {}
         }
         self.path_stores()
     }
@@ -320,9 +347,7 @@ impl Detector {
                 None
             }
             Detector::Rack(rack) => rack.detect(evidence, board, losses),
-            Detector::PacketTimer { num, den } => {
-                packet_timer::detect(*num, *den, evidence, board, losses)
-            }
+            Detector::Gap(gap) => gap.detect(evidence, board, losses),
             Detector::TimeoutOnly => None,
             Detector::HoldTolerant(patient) => patient.detect(evidence, board, losses),
         }

@@ -140,6 +140,17 @@ impl Rack {
     pub(super) fn rtt(&self) -> Span {
         self.rtt
     }
+    /// Number of the newest transmission known to have arrived.
+    pub(super) fn newest(&self) -> Option<u64> {
+        self.newest.map(|(number, _)| number)
+    }
+    /// Index of what was sent last of all that is outstanding and was sent before the newest
+    /// arrival.
+    pub(super) fn last_older(&self, board: &Scoreboard) -> Option<usize> {
+        let original = board.last_original_below(self.horizon);
+        let repeat = board.last_repeat_below(self.newest()?);
+        [original, repeat].into_iter().flatten().max_by_key(|&at| board.get(at).number)
+    }
     /// `s` was sent before the newest arrival.
     pub(super) fn is_older(&self, s: &Segment) -> bool {
         self.newest.is_some_and(|(number, _)| s.number < number)

@@ -439,6 +439,7 @@ impl LossRecovery {
         self.force_retransmit = false;
         self.unanswered_loss = None;
         self.recovery_point = sender.una();
+        self.detector.on_undone();
         sender.on_spurious(now);
     }
 }

@@ -59,7 +59,7 @@ pub(super) struct LossRecovery {
     rto_at: Time,
     /// Tail loss probe (RFC 8985 section 7).
     probe_at: Time,
-    /// Loss that no ACK will show: reordering window, per-packet timer.
+    /// Loss that no ACK will show: reordering window, timer of a gap.
     loss_at: Time,
     /// Timeouts in a row.
     retries: u32,
@@ -557,6 +557,9 @@ impl LossRecovery {
     pub(super) fn rearm_rto(&mut self, now: Time, sender: &Sender) {
         self.rto_at =
             if sender.board().is_empty() { Time::MAX } else { now + self.timeout(now, sender) };
+        if self.loss_at != Time::MAX && self.detector.restarts_timer_on_news() {
+            self.rto_at = self.rto_at.max(self.loss_at); // a gap has its own timer
+        }
     }
     /// The retransmission timeout in force. The board is not empty.
     #[inline]
@@ -659,7 +662,7 @@ impl LossRecovery {
         if !summary.advanced() {
             if summary.sacked > 0 {
                 self.probe_at = Time::MAX;
-                let alive = self.detector.path_stores();
+                let alive = self.detector.restarts_timer_on_news();
                 if alive || LossRecovery::predates_head(sender, summary) {
                     self.rearm_rto(now, sender); // the path is alive, the hole has its own timer
                 }
