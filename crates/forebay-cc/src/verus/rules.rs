@@ -1,6 +1,6 @@
 //! What a sender follows: parameters, and the presets that they begin from.
 
-use crate::ParamError;
+use crate::{LossPolicy, ParamError};
 use forebay_base::Span;
 use forebay_base::require;
 use serde::{Deserialize, Serialize};
@@ -108,6 +108,8 @@ pub(super) struct Rules {
     pub loss_bound: bool,
     pub queue_ms: f64,
     pub slow_start: SlowStartEnd,
+    /// Rule 7.
+    pub losses: LossPolicy,
     /// D_min rises by 10 ms where the set point has come down to it, and a loss in slow start
     /// forgets what large windows did (authors' code).
     pub authors: bool,
@@ -153,6 +155,11 @@ impl Params {
             } else {
                 SlowStartEnd::Late
             }),
+            losses: match self.preset {
+                Preset::Paper => LossPolicy::GapTimer { num: 3, den: 1 },
+                Preset::Authors => LossPolicy::FixedGapTimer(Span::from_millis(150)),
+                Preset::Recommended => LossPolicy::GapTimer { num: 1, den: 4 },
+            },
             authors,
         }
     }
