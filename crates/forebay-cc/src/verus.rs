@@ -31,10 +31,12 @@
 //! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
 //! hold, and a packet more for each ACK (`ramp`); D_min is measured anew with two packets in flight
 //! where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped (`refresh`,
-//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
-//! below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
-//! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow,
-//! and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
+//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
+//! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
+//! next refresh (`coexist`); where packets are lost at delays below `R D_min`, the buffer is
+//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Losses are found
+//! by RACK (RFC 8985), within two round trips in place of the four of rule 7: a window that a loss
+//! has not reduced yet goes on losing.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
@@ -638,7 +640,9 @@ impl Controller for Verus {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        Some(if self.state.rules.authors {
+        Some(if self.state.rules.rack {
+            LossPolicy::RackTlp
+        } else if self.state.rules.authors {
             LossPolicy::FixedGapTimer(AUTHORS_GAP_WAIT)
         } else {
             LossPolicy::GapTimer { num: 3, den: 1 }

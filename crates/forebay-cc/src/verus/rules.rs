@@ -102,6 +102,8 @@ pub(super) struct Rules {
     pub idle_cap: bool,
     pub pacing: bool,
     pub fractional: bool,
+    /// Losses are found by RACK, not by the timer of the paper.
+    pub rack: bool,
     pub refresh: bool,
     pub ramp: bool,
     pub coexist: bool,
@@ -143,6 +145,7 @@ impl Params {
             idle_cap: self.idle_cap.unwrap_or(own),
             pacing: self.pacing.unwrap_or(own),
             fractional: self.fractional.unwrap_or(own),
+            rack: own,
             refresh: self.refresh.unwrap_or(own),
             ramp: self.ramp.unwrap_or(own),
             coexist: self.coexist.unwrap_or(own),
