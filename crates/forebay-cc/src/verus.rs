@@ -25,8 +25,8 @@
 //!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
-//! What the preset `recommended` changes, each by a key of its own: the profile forgets high delays
-//! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
+//! What the preset `recommended` changes, each by a key of its own: windows that
+//! were not used for a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
 //! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
 //! slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
@@ -194,7 +194,7 @@ impl Verus {
                 d_min_ms: f64::INFINITY,
                 d_est_ms: 0.0,
                 d_rtt_ms: 0.0,
-                profile: Profile::new(rules.profile_cap, rules.idle_cap),
+                profile: Profile::new(rules.profile_cap, rules.follow_rate),
                 refresh: MinDelayProbe::new(rng),
                 foreign_since: None,
                 bound: rules.loss_bound.then(|| Bound::new(init.clone())),
