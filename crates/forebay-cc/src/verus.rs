@@ -25,8 +25,8 @@
 //!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
-//! What the preset `recommended` changes, each by a key of its own: the profile forgets high delays
-//! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
+//! What the preset `recommended` changes, each by a key of its own: windows that were not used
+//! for a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); after a hold of rule
 //! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
 //! hold, and a packet more for each ACK (`ramp`); D_min is measured anew with two packets in flight
@@ -225,7 +225,7 @@ impl Verus {
                 d_min_ms: f64::INFINITY,
                 d_est_ms: 0.0,
                 d_rtt_ms: 0.0,
-                profile: Profile::new(rules.profile_cap, rules.idle_cap),
+                profile: Profile::new(rules.profile_cap, rules.follow_rate),
                 refresh: MinDelayProbe::new(rng),
                 foreign_since: None,
                 bound: rules.loss_bound.then(|| Bound::new(init.clone())),
