@@ -25,17 +25,18 @@
 //!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
-//! What the preset `recommended` changes, each by a key of its own: the profile forgets high delays
-//! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
+//! What the preset `recommended` changes, each by a key of its own: windows that were not used
+//! for a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); after a hold of rule
 //! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
 //! hold, and a packet more for each ACK (`ramp`); D_min is measured anew with two packets in flight
 //! where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped (`refresh`,
-//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
-//! below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
-//! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow,
-//! and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Without a key: a missing
-//! packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
+//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
+//! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
+//! next refresh (`coexist`); where packets are lost at delays below `R D_min`, the buffer is
+//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Losses are found
+//! by RACK (RFC 8985), within two round trips in place of the four of rule 7: a window that a loss
+//! has not reduced yet goes on losing.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
@@ -223,7 +224,7 @@ impl Verus {
                 d_min_ms: f64::INFINITY,
                 d_est_ms: 0.0,
                 d_rtt_ms: 0.0,
-                profile: Profile::new(rules.profile_cap, rules.idle_cap),
+                profile: Profile::new(rules.profile_cap, rules.follow_rate),
                 refresh: MinDelayProbe::new(rng),
                 foreign_since: None,
                 bound: rules.loss_bound.then(|| Bound::new(init.clone())),

@@ -358,7 +358,7 @@ fn after_a_hold_the_window_is_what_came_back_and_grows_with_acks() {
         let seen = windows.map(|_| {
             (verus.state.d_est_ms, verus.state.d_max_ms) = (80.0, Some(40.0));
             verus.state.acked = 3.0;
-            epoch(&mut verus, &[30.0], 1);
+            epoch(&mut verus, &[30.0], 20);
             verus.state.window
         });
         assert_eq!(seen, windows);
@@ -428,6 +428,18 @@ fn losses_at_small_delays_bound_the_window_once_for_each_round() {
     (0..20).for_each(|_| queued.on_loss(NOW));
     queued.on_delivered(NOW + span(90), NOW, 90.0, 44.0);
     assert_eq!(queued.window(), None);
+}
+
+#[test]
+fn losses_are_found_as_the_preset_says() {
+    let policy = |preset| {
+        let params = Params { preset, ..Params::default() };
+        Verus::new(&params, init(10)).loss_policy()
+    };
+    let paper = LossPolicy::GapTimer { num: 3, den: 1 };
+    assert_eq!(policy(Preset::Paper), Some(paper));
+    assert_eq!(policy(Preset::Authors), Some(LossPolicy::FixedGapTimer(span(150))));
+    assert_eq!(policy(Preset::Recommended), Some(LossPolicy::RackTlp));
 }
 
 #[test]
