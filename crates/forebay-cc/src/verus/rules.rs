@@ -1,6 +1,6 @@
 //! What a sender follows: parameters, and the presets that they begin from.
 
-use crate::ParamError;
+use crate::{LossPolicy, ParamError};
 use forebay_base::Span;
 use forebay_base::require;
 use serde::{Deserialize, Serialize};
@@ -61,9 +61,9 @@ pub struct Params {
     /// Share of the delays of an epoch that are at most its delay, above 0; 1: the largest, as in
     /// equation 2.
     pub quantile: Option<f64>,
-    /// The profile's rule 2: a path that delivers without a queue lowers what is old.
-    /// `recommended`: true.
-    pub idle_cap: Option<bool>,
+    /// Windows that were not used for a second get the delay that the rate of the last second gives
+    /// them. `recommended`: true.
+    pub follow_rate: Option<bool>,
     /// Packets of an epoch leave spread over it, not at once. `recommended`: true.
     pub pacing: Option<bool>,
     /// Windows are not cut to whole packets, and what is left of a packet counts in the next epoch.
@@ -99,7 +99,7 @@ pub(super) struct Rules {
     pub m: f64,
     pub profile_cap: u32,
     pub quantile: f64,
-    pub idle_cap: bool,
+    pub follow_rate: bool,
     pub pacing: bool,
     pub fractional: bool,
     pub refresh: bool,
@@ -108,6 +108,8 @@ pub(super) struct Rules {
     pub loss_bound: bool,
     pub queue_ms: f64,
     pub slow_start: SlowStartEnd,
+    /// Rule 7.
+    pub losses: LossPolicy,
     /// D_min rises by 10 ms where the set point has come down to it, and a loss in slow start
     /// forgets what large windows did (authors' code).
     pub authors: bool,
@@ -140,7 +142,7 @@ impl Params {
             m: self.m.unwrap_or(0.7),
             profile_cap: self.profile_cap.unwrap_or(40_000),
             quantile: self.quantile.unwrap_or(1.0),
-            idle_cap: self.idle_cap.unwrap_or(own),
+            follow_rate: self.follow_rate.unwrap_or(own),
             pacing: self.pacing.unwrap_or(own),
             fractional: self.fractional.unwrap_or(own),
             refresh: self.refresh.unwrap_or(own),
@@ -153,6 +155,11 @@ impl Params {
             } else {
                 SlowStartEnd::Late
             }),
+            losses: match self.preset {
+                Preset::Paper => LossPolicy::GapTimer { num: 3, den: 1 },
+                Preset::Authors => LossPolicy::FixedGapTimer(Span::from_millis(150)),
+                Preset::Recommended => LossPolicy::RackTlp,
+            },
             authors,
         }
     }
