@@ -56,6 +56,7 @@ experiments![
     "verus" / "short",
     "verus" / "now",
     "verus" / "steps",
+    "verus" / "rules",
     "linux" / "one-flow",
     "linux" / "tail-loss",
     "linux" / "reordering",
