@@ -99,6 +99,10 @@ impl DropLog {
     pub fn has_kept(&self) -> bool {
         !self.kept.is_empty()
     }
+    /// The packets to take, in order.
+    pub fn kept(&self) -> &[(Packet, DropReason)] {
+        &self.kept
+    }
     /// The packets dropped since the last call, in order. The caller frees them.
     pub fn take_kept(&mut self) -> Vec<(Packet, DropReason)> {
         core::mem::take(&mut self.kept)

@@ -25,7 +25,8 @@ mod workload;
 pub use build::{HostBuilder, Network};
 pub use channel::{
     AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
-    DeliveryTrace, DeliveryTraceBuilder, RadioLink, TokenBucket, TraceChannel, TraceError,
+    DeliveryTrace, DeliveryTraceBuilder, Phy, RadioLink, TokenBucket, TraceChannel, TraceError,
+    Wifi,
 };
 pub use early_transit::{EarlyTransitPlan, Guard, Guards, Ineligible, LinkEarlyTransit};
 pub use fabric::{Conservation, Deadline, Driver, DriverError, Fabric, Horizon, Mail, PacketEvent};

@@ -156,7 +156,7 @@ impl QueueSpec {
     }
     pub(crate) fn build(&self, init: PortInit) -> AnyDiscipline {
         match self {
-            QueueSpec::DropTail(limit) => AnyDiscipline::DropTail(DropTail::with_limit(*limit)),
+            QueueSpec::DropTail(_) => AnyDiscipline::DropTail(DropTail::with_limit(init.limit)),
             QueueSpec::Custom(_, make) => make(init),
         }
     }

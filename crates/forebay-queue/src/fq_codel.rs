@@ -311,11 +311,8 @@ impl FqCodel {
     }
 
     fn is_full(&self) -> bool {
-        let over = match self.limit {
-            Limit::Bytes(bytes) => self.slab.bytes > bytes,
-            Limit::Packets(packets) => self.slab.packets > packets,
-        };
-        over || self.slab.bytes > self.memory_bytes
+        let used = self.limit.used(self.slab.packets, self.slab.bytes);
+        used > self.limit.most() || self.slab.bytes > self.memory_bytes
     }
 
     /// Rule 5.

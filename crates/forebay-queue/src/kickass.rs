@@ -254,10 +254,8 @@ impl KickAssPort {
     /// What waits, and the limit, in the unit of the limit.
     #[inline]
     fn filling(&self, queue: Backlog) -> Occupancy {
-        match self.limit {
-            Limit::Bytes(limit) => Occupancy { waits: queue.bytes, limit },
-            Limit::Packets(limit) => Occupancy { waits: queue.packets, limit },
-        }
+        let waits = self.limit.used(queue.packets, queue.bytes);
+        Occupancy { waits, limit: self.limit.most() }
     }
     /// Bytes of `packet` on the link, those of cutting included if it will be cut.
     fn link_bytes(

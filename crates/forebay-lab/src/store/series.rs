@@ -88,10 +88,10 @@ impl PortFacts {
             let between_routers = !is_host(link.a) && !is_host(link.b);
             [&link.forward, &link.reverse].map(|wire| {
                 let (limit_bytes, limit_packets) = match wire.queue {
-                    Limit::Bytes(bytes) => (bytes, None),
                     Limit::Packets(packets) => {
                         (packets.saturating_mul(u64::from(wire.wire.mtu_bytes)), Some(packets))
                     }
+                    limit => (limit.most(), None),
                 };
                 PortFacts { between_routers, limit_bytes, limit_packets }
             })

@@ -7,6 +7,7 @@ mod controllers;
 mod delay_series;
 mod delays;
 mod discipline;
+mod drop_lines;
 mod general;
 mod hops;
 mod kernel;

@@ -47,8 +47,13 @@ pub(super) fn build_links(
 
 /// Inputs to build a machine of the port of a link, with random numbers for that purpose.
 fn port_init(link: &LinkSpec, id: LinkId, seed: u64, stream: Stream) -> PortInit {
+    // As mahimahi counts.
+    let limit = match link.channel {
+        ChannelSpec::Trace { .. } => link.queue.limit().framed(link.wire.overhead_bytes),
+        ChannelSpec::Constant(_) | ChannelSpec::Bucket(_) => link.queue.limit(),
+    };
     PortInit {
-        limit: link.queue.limit(),
+        limit,
         rate: link.channel.rate(),
         mtu_bytes: link.wire.mtu_bytes,
         overhead_bytes: link.wire.overhead_bytes,
@@ -72,4 +77,32 @@ fn queued_link(
     };
     let rng = Rng::new(seed, Stream::Link, id.0 as u64);
     QueuedLink::over(&link.wire, pipeline, channel, rng, steady)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::channel::DeliveryTrace;
+    use alloc::sync::Arc;
+    use forebay_base::{NodeId, Rate, Span};
+    use forebay_queue::Limit;
+
+    /// Ten packets of 1500 bytes with mahimahi's 4 bytes each are 15 040 bytes.
+    #[test]
+    fn the_queue_of_a_trace_counts_the_overhead_of_its_link() {
+        let trace = DeliveryTrace::new([Span::from_millis(1)], 1504).expect("a trace");
+        let trace = ChannelSpec::Trace { trace: Arc::new(trace), offset: Span::ZERO };
+        for (channel, limit, most) in [
+            (trace.clone(), Limit::Bytes(15_040), 10),
+            (trace.clone(), Limit::Bytes(15_039), 9),
+            (trace, Limit::Packets(9), 9),
+            (ChannelSpec::Constant(Rate::mbps(1)), Limit::Bytes(15_000), 10),
+        ] {
+            let mut link = LinkSpec::new(NodeId(0), NodeId(1), Rate::mbps(1), Span::ZERO, limit)
+                .with_wire(|wire| wire.overhead_bytes = 4);
+            link.channel = channel;
+            let limit = port_init(&link, LinkId(0), 1, Stream::Discipline).limit;
+            assert_eq!(limit.packets_of(1500), most, "{limit}");
+        }
+    }
 }

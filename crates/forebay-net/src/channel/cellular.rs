@@ -32,6 +32,7 @@
 //! autocorrelation and bursts (docs/how-to/channels.md).
 
 use super::trace::{DeliveryTrace, DeliveryTraceBuilder, TraceError};
+use super::wifi::{Phy, Wifi};
 use alloc::vec;
 use alloc::vec::Vec;
 use core::f64::consts::PI;
@@ -75,6 +76,8 @@ pub struct RadioLink {
 pub enum ChannelModel {
     /// The radio link.
     Radio(RadioLink),
+    /// 802.11.
+    Wifi(Wifi),
     /// Sprout's process: the rate at the start in packets/s; its motion, in packets/s per root
     /// second; the highest rate.
     Sprout {
@@ -135,6 +138,24 @@ macro_rules! profiles {
             }),
         },)*
         ChannelProfile {
+            name: "wifi",
+            summary: "802.11n indoors: aggregates, contention, other stations, 48 Mbit/s",
+            model: ChannelModel::Wifi(Wifi {
+                rate_mbps: 48.0, phy: Phy::Ht20, streams: 2, most_bytes: 65_535, most_us: 4_000,
+                snr_db: 21.0, shadow: (3.0, 5.0), speed_mps: 0.5, rician_k: 3.0,
+                block_ack_loss: 0.01, others: 3, on_off_s: (2.0, 4.0), other_us: 2_000,
+            }),
+        },
+        ChannelProfile {
+            name: "wifi-ac",
+            summary: "802.11ac indoors, 80 MHz: shorter exchanges, other stations, 270 Mbit/s",
+            model: ChannelModel::Wifi(Wifi {
+                rate_mbps: 270.0, phy: Phy::Vht80, streams: 2, most_bytes: 1_048_575,
+                most_us: 4_000, snr_db: 28.0, shadow: (3.0, 5.0), speed_mps: 0.5, rician_k: 3.0,
+                block_ack_loss: 0.01, others: 4, on_off_s: (1.0, 4.0), other_us: 1_000,
+            }),
+        },
+        ChannelProfile {
             name: "sprout",
             summary: "Sprout's process: Poisson at a rate in Brownian motion, up to 12 Mbit/s",
             model: ChannelModel::Sprout { start_pps: 500.0, sigma_pps: 200.0, most_pps: 1_000.0 },
@@ -143,7 +164,7 @@ macro_rules! profiles {
 }
 
 /// The profiles: seven that stand for the scenarios of the Verus paper (Zaki et al., SIGCOMM 2015),
-/// two harder ones, one like Wi-Fi, and Sprout's process.
+/// two harder ones, two of 802.11, and Sprout's process.
 pub const CHANNEL_PROFILES: &[ChannelProfile] = profiles! {
     "campus-stationary" "3G on a campus, at rest":
         17.5, 0.3, 8.0, 17.0, 1.2, 20.0, (1.30, 0.50), 0.80, (0.0, 60.0), (0.08, 10.0, 20.0),
@@ -172,9 +193,6 @@ pub const CHANNEL_PROFILES: &[ChannelProfile] = profiles! {
     "umts-hard" "UMTS in a car, with long outages":
         2.0, 12.0, 0.0, 5.0, 5.0, 10.0, (2.15, 0.40), 0.30, (2.0, 60.0), (0.0, 10.0, 20.0),
         (14.0, 100.0), (100.0, 2.5), 3000.0;
-    "wifi" "802.11 indoors: aggregates, other stations (not based on a measured trace)":
-        50.0, 0.5, 3.0, 18.0, 2.0, 5.0, (1.10, 0.60), 0.60, (0.0, 60.0), (0.8, 2.0, 4.0),
-        (0.0, 100.0), (0.0, 3.0), 48000.0;
 };
 
 impl ChannelProfile {
@@ -186,6 +204,7 @@ impl ChannelProfile {
     pub fn rate_mbps(&self) -> f64 {
         match self.model {
             ChannelModel::Radio(radio) => radio.rate_mbps,
+            ChannelModel::Wifi(wifi) => wifi.rate_mbps,
             ChannelModel::Sprout { start_pps, .. } => start_pps * PACKET_BYTES * 8e-6,
         }
     }
@@ -203,6 +222,7 @@ impl ChannelProfile {
         let length_ms = seconds as usize * 1_000;
         let counts = match self.model {
             ChannelModel::Radio(radio) => radio.generate(seed, length_ms, scale),
+            ChannelModel::Wifi(wifi) => wifi.generate(seed, length_ms, scale),
             ChannelModel::Sprout { start_pps, sigma_pps, most_pps } => {
                 sprout(seed, length_ms, scale, start_pps, sigma_pps, most_pps)
             }
@@ -220,22 +240,26 @@ impl ChannelProfile {
 }
 
 /// Random numbers of one purpose within a generator.
-struct Draws(Rng);
+pub(super) struct Draws(Rng);
 
 impl Draws {
-    fn new(seed: u64, purpose: u64) -> Draws {
+    pub(super) fn new(seed: u64, purpose: u64) -> Draws {
         Draws(Rng::new(seed, Stream::Channel, purpose))
     }
+    /// Uniform in 0..`bound`.
+    pub(super) fn below(&mut self, bound: u64) -> u64 {
+        self.0.below(bound)
+    }
     /// Uniform in (0, 1].
-    fn unit(&mut self) -> f64 {
+    pub(super) fn unit(&mut self) -> f64 {
         self.0.above_zero()
     }
     /// Normal.
-    fn normal(&mut self) -> f64 {
+    pub(super) fn normal(&mut self) -> f64 {
         normal(self.unit(), self.unit())
     }
     /// Exponential.
-    fn exponential(&mut self, mean: f64) -> f64 {
+    pub(super) fn exponential(&mut self, mean: f64) -> f64 {
         mean * self.0.exponential()
     }
     /// At least `least`; more than x of it with the chance (least / x)^`exponent`, cut off at
@@ -257,7 +281,7 @@ impl Draws {
 
 /// One branch of a Rician channel: the direct path and the scattered ones, as angular frequency in
 /// 1/s and phase.
-struct Branch {
+pub(super) struct Branch {
     direct: (f64, f64),
     scattered: [(f64, f64); SINUSOIDS],
     /// Amplitudes of the direct path and of each scattered one.
@@ -265,7 +289,7 @@ struct Branch {
 }
 
 impl Branch {
-    fn new(draws: &mut Draws, doppler_hz: f64, k: f64) -> Branch {
+    pub(super) fn new(draws: &mut Draws, doppler_hz: f64, k: f64) -> Branch {
         let mut path = || {
             let (angle, phase) = (2.0 * PI * draws.unit(), 2.0 * PI * draws.unit());
             (2.0 * PI * doppler_hz * libm::cos(angle), phase)
@@ -286,6 +310,12 @@ impl Branch {
         self.scattered.iter().for_each(|&path| add(path, self.amplitudes.1));
         re * re + im * im
     }
+}
+
+/// Mean |h|^2 of branches, bounded from below.
+pub(super) fn power_of(branches: &[Branch], at_s: f64) -> f64 {
+    let power = branches.iter().map(|branch| branch.power(at_s)).sum::<f64>();
+    (power / branches.len() as f64).max(1e-9)
 }
 
 impl RadioLink {
@@ -316,8 +346,7 @@ impl RadioLink {
         // The first reports are of the time before the start.
         for report in 0..(length_ms + REPORT_LATE_MS) / REPORT_MS + 1 {
             let at_s = (report * REPORT_MS) as f64 * 1e-3;
-            let power = branches.iter().map(|branch| branch.power(at_s)).sum::<f64>();
-            let fading_db = 10.0 * libm::log10((power / BRANCHES as f64).max(1e-9));
+            let fading_db = 10.0 * libm::log10(power_of(&branches, at_s));
             let path_db = self.path.0 * libm::sin(2.0 * PI * at_s / self.path.1 + path_phase);
             let snr_db = self.snr_db + shadow_db + path_db + fading_db;
             let cqi = (libm::floor((snr_db + 6.7) / 1.9) + 1.0).clamp(0.0, 15.0) as usize;
@@ -471,7 +500,8 @@ mod tests {
     /// All bursts are scaled to the mean rate; what remains is what the last ones leave behind.
     #[test]
     fn the_mean_rate_is_that_of_the_profile() {
-        for profile in CHANNEL_PROFILES.iter().filter(|profile| profile.name != "sprout") {
+        let radio = |profile: &&ChannelProfile| matches!(profile.model, ChannelModel::Radio(_));
+        for profile in CHANNEL_PROFILES.iter().filter(radio) {
             for scale in [1.0, 0.25] {
                 let trace = profile.generate(3, 300, scale, 1504).expect("a trace");
                 let mbps = trace.opportunities() as f64 * 0.012 / 300.0;

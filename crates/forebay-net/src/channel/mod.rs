@@ -4,10 +4,12 @@
 mod bucket;
 mod cellular;
 mod trace;
+mod wifi;
 
 pub use bucket::{BucketSpec, TokenBucket};
 pub use cellular::{CHANNEL_PROFILES, ChannelModel, ChannelProfile, RadioLink};
 pub use trace::{DeliveryTrace, DeliveryTraceBuilder, TraceChannel, TraceError};
+pub use wifi::{Phy, Wifi};
 
 use alloc::boxed::Box;
 use forebay_base::{Rate, Serializer, Time};

@@ -24,8 +24,9 @@ pub enum Deadline {
 pub enum PacketEvent {
     /// This node made it: a host, or a router one of its own.
     Sent(NodeId),
-    /// It came to the queue of a link.
-    Offered(LinkId),
+    /// The queue of a link took it, or its transmission began at once. A packet that is refused,
+    /// or dropped on arrival, has only [`PacketEvent::Dropped`] or [`PacketEvent::Held`].
+    Queued(LinkId),
     /// It was serialised on the link and arrived at its far end.
     Arrived(LinkId),
     /// It was dropped for this reason: at this node, in the queue of one of its ports, or on a link

@@ -237,12 +237,27 @@ impl<D: Driver> Fabric<D> {
         packet: Packet,
         queued_at: Time,
     ) -> Result<(), Overflow> {
-        self.observe(PacketEvent::Offered(link), &packet);
+        let before = self.observed.then(|| self.arena.duplicate(&packet));
         let slot = &mut self.links[link.index()];
         let result = slot.link.offer_since(packet, queued_at, &mut port_context!(self));
+        if let Some(before) = before {
+            self.show_queued(link, before, result.is_ok());
+        }
         self.show_drops(self.edges[link.index()].from);
         self.sync_link(link);
         result
+    }
+
+    /// Show `packet` as it came to the queue of `link`, unless that did not take it or dropped it
+    /// at once.
+    #[cold]
+    fn show_queued(&mut self, link: LinkId, packet: Packet, taken: bool) {
+        let signature = packet.signature(&self.arena);
+        let mut dropped = self.drops.kept().iter();
+        if taken && !dropped.any(|(other, _)| other.signature(&self.arena) == signature) {
+            self.observe(PacketEvent::Queued(link), &packet);
+        }
+        self.arena.free(packet);
     }
 
     #[inline]

@@ -24,8 +24,9 @@ type Arrivals = [(u64, u32)];
 /// Departures in nanoseconds with the number of the packet, and what was dropped.
 type Passed = (Vec<(u64, u32)>, Vec<u32>);
 
-/// mm-link with a drop-tail queue of `limit` packets in front of a trace in ms.
-fn mahimahi(trace: &[u64], limit: usize, arrivals: &Arrivals) -> Passed {
+/// mm-link with a drop-tail queue in front of a trace in ms. A packet of the queue counts with its
+/// tun header, that in transit does not (drop_tail_packet_queue.hh, `good_with`).
+fn mahimahi(trace: &[u64], limit: Limit, arrivals: &Arrivals) -> Passed {
     let (mut departed, mut dropped) = (Vec::new(), Vec::new());
     let mut queue: VecDeque<(u32, u32)> = VecDeque::new();
     let mut transit: Option<(u32, u32)> = None;
@@ -53,11 +54,15 @@ fn mahimahi(trace: &[u64], limit: usize, arrivals: &Arrivals) -> Passed {
     };
     for (number, &(at, bytes)) in (0..).zip(arrivals) {
         rationalize(at, &mut queue); // before the packet is queued
-        if queue.len() < limit {
-            queue.push_back((number, bytes + TUN_BYTES))
-        } else {
-            dropped.push(number)
-        }
+        let bytes = bytes + TUN_BYTES;
+        let has_room = match limit {
+            Limit::Packets(limit) => queue.len() as u64 + 1 <= limit,
+            limit => {
+                let held: u32 = queue.iter().map(|&(_, held)| held).sum();
+                u64::from(held + bytes) <= limit.most()
+            }
+        };
+        if has_room { queue.push_back((number, bytes)) } else { dropped.push(number) }
     }
     let last = arrivals.last().map_or(0, |&(at, _)| at);
     rationalize(last + 100_000 * MS, &mut queue);
@@ -65,11 +70,12 @@ fn mahimahi(trace: &[u64], limit: usize, arrivals: &Arrivals) -> Passed {
 }
 
 /// Our link, with a wire of no length.
-fn ours(trace: &[u64], limit: usize, arrivals: &Arrivals, steady: bool) -> Passed {
+fn ours(trace: &[u64], limit: Limit, arrivals: &Arrivals, steady: bool) -> Passed {
     let times = trace.iter().map(|&ms| Span::from_millis(ms));
     let trace = Arc::new(DeliveryTrace::new(times, OPPORTUNITY_BYTES).expect("a good trace"));
     let channel = AnyChannel::Trace(TraceChannel::new(trace, Span::ZERO));
-    let pipeline = Pipeline::plain(DropTail::with_limit(Limit::Packets(limit as u64)).into());
+    let limit = limit.framed(TUN_BYTES as u16);
+    let pipeline = Pipeline::plain(DropTail::with_limit(limit).into());
     let impairment = Impairment::new(0.0, Span::ZERO, Rng::new(1, Stream::Link, 0));
     let overhead = TUN_BYTES as u16;
     let mut link = QueuedLink::new(pipeline, channel, Span::ZERO, overhead, impairment, steady);
@@ -131,7 +137,10 @@ fn arrivals(rng: &mut Rng, load: f64, trace: &[u64]) -> Vec<(u64, u32)> {
 fn compare(trace: &[u64], seed: u64, what: &str) -> usize {
     let mut rng = Rng::new(seed, Stream::Test, 7);
     let load = [0.3, 0.9, 1.1, 3.0][rng.below(4) as usize];
-    let limit = [3, 40, 100_000][rng.below(3) as usize];
+    let limit = match rng.below(2) {
+        0 => Limit::Packets([3, 40, 100_000][rng.below(3) as usize]),
+        _ => Limit::Bytes([3_008, 30_000, 60_160][rng.below(3) as usize]),
+    };
     let arrivals = arrivals(&mut rng, load, trace);
     let expected = mahimahi(trace, limit, &arrivals);
     for steady in [false, true] {

@@ -96,7 +96,7 @@ impl EventLines {
         };
         node == match event {
             PacketEvent::Sent(at) | PacketEvent::Dropped(at, _) | PacketEvent::Held(at) => at,
-            PacketEvent::Offered(link) => self.link_ends[link.index()].0,
+            PacketEvent::Queued(link) => self.link_ends[link.index()].0,
             PacketEvent::Arrived(link) => self.link_ends[link.index()].1,
         }
     }
@@ -124,7 +124,7 @@ impl EventLines {
             PacketEvent::Sent(node) => ("sent", &self.node_names[node.index()]),
             PacketEvent::Held(node) => ("held", &self.node_names[node.index()]),
             PacketEvent::Dropped(node, _) => ("dropped", &self.node_names[node.index()]),
-            PacketEvent::Offered(link) => ("queued", &self.link_names[link.index()]),
+            PacketEvent::Queued(link) => ("queued", &self.link_names[link.index()]),
             PacketEvent::Arrived(link) => ("arrived", &self.link_names[link.index()]),
         };
         let (s, ns) = (now.as_nanos() / 1_000_000_000, now.as_nanos() % 1_000_000_000);

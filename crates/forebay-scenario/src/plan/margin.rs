@@ -124,8 +124,8 @@ fn wires(scenario: &Scenario) -> Vec<Wire> {
         least_bps: one.rate.bps(),
         delay: one.wire.delay + one.wire.jitter,
         queue_bytes: match one.queue {
-            Limit::Bytes(bytes) => bytes,
             Limit::Packets(packets) => packets.saturating_mul(u64::from(one.wire.mtu_bytes)),
+            limit => limit.most(),
         },
     };
     let mut wires: Vec<Wire> = sides.map(wire).collect();

@@ -73,7 +73,7 @@ fn longest_wait_ms(wire: &LinkDirection, rate: Rate) -> f64 {
     let overhead = u64::from(wire.wire.overhead_bytes);
     let (packets, bytes) = match wire.queue {
         Limit::Packets(packets) => (packets, packets.saturating_mul(wire.wire.mtu_bytes.into())),
-        Limit::Bytes(bytes) => (bytes / MIN_PACKET_BYTES, bytes),
+        limit => (limit.packets_of(MIN_PACKET_BYTES), limit.most()),
     };
     let bytes = bytes.saturating_add(wire.wire.mtu_bytes.into());
     let bytes = bytes.saturating_add((packets + 1).saturating_mul(overhead));

@@ -84,8 +84,8 @@ fn directions(links: &[Link], events: &[EventSpec]) -> Vec<LinkBounds> {
         .map(|link| {
             let packet_bytes = u64::from(link.wire.mtu_bytes) + u64::from(link.wire.overhead_bytes);
             let queue_bytes = match link.queue {
-                Limit::Bytes(bytes) => bytes,
                 Limit::Packets(packets) => packets.saturating_mul(packet_bytes),
+                limit => limit.most(),
             };
             LinkBounds { rate: link.rate, delay: link.wire.delay, queue_bytes }
         })

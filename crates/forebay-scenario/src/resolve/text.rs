@@ -178,8 +178,8 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
 /// middlebox.
 fn params(direction: &LinkDirection, named: bool, boxed: bool) -> LinkParams {
     let limit = match direction.queue {
-        Limit::Bytes(bytes) => GivenLimit::Bytes(bytes),
         Limit::Packets(packets) => GivenLimit::Packets(packets),
+        limit => GivenLimit::Bytes(limit.most()),
     };
     let discipline = named.then(|| Spanned::new(direction.discipline.name().to_string()));
     let table = QueueTable { discipline, limit: some(limit), ..QueueTable::default() };

@@ -111,7 +111,7 @@ fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
     world.flow((a, b), Time::ZERO, Some(100_000), transport);
     let seen = notes.clone();
     let tap = Tap::new(move |now, event, packet, _| match event {
-        PacketEvent::Offered(l) if l == data && packet.payload_len() > 0 => {
+        PacketEvent::Queued(l) if l == data && packet.payload_len() > 0 => {
             seen.push(Passed::Data(now));
         }
         PacketEvent::Arrived(l) if l == acks => seen.push(Passed::Ack(now)),

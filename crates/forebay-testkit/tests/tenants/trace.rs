@@ -54,7 +54,7 @@ fn scene() -> Scene<Seen> {
     let tap = Tap::new(move |now, event, packet, _| {
         match event {
             _ if packet.payload_len() == 0 => {}
-            PacketEvent::Offered(link) if link == traced => log.offered.push(now),
+            PacketEvent::Queued(link) if link == traced => log.offered.push(now),
             PacketEvent::Arrived(link) if link == traced => log.arrived.push(now),
             _ => {}
         };
