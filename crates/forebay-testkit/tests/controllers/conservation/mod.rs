@@ -16,6 +16,7 @@
 mod exceptions;
 mod points;
 
+use crate::duels::table;
 use exceptions::{EXCEPTIONS, Exception};
 use forebay_base::{LinkId, Span};
 use forebay_cc::TABLE;
@@ -24,7 +25,6 @@ use forebay_lab::{Looks, RunOptions, run_one};
 use forebay_sim::Simulation;
 use points::{POINTS, Point, Queue};
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Most that may be sent in vain, of all packets sent.
 const MOST_NEEDLESS: f64 = 0.05;
@@ -101,28 +101,11 @@ fn row(point: &Point, protocols: &[&str]) -> Row {
     let scenario = Scenario::parse(&point.text(), &point.name(), &load).expect("it loads");
     let run = |&protocol: &&str| {
         // Its ports need a rate, of at least this.
-        let no_port = point.bps() < 120_000 || point.stall.is_some();
+        let no_port = point.bps().min(point.back_bps()) < 120_000 || point.stall.is_some();
         let ran = !(protocol.starts_with("kickass") && no_port);
         ran.then(|| Outcome::of(&scenario, point, protocol))
     };
     protocols.iter().map(run).collect()
-}
-
-/// All rows, two at a time.
-fn rows(points: &[Point], protocols: &[&str]) -> Vec<Row> {
-    let (next, done) = (AtomicUsize::new(0), Mutex::new(vec![Row::new(); points.len()]));
-    let take = || next.fetch_add(1, Ordering::Relaxed);
-    let work = || {
-        for i in std::iter::repeat_with(take).take_while(|&i| i < points.len()) {
-            let row = row(&points[i], protocols);
-            done.lock().unwrap()[i] = row;
-        }
-    };
-    std::thread::scope(|scope| {
-        scope.spawn(work);
-        scope.spawn(work);
-    });
-    done.into_inner().unwrap()
 }
 
 /// A demand that was not met.
@@ -225,7 +208,7 @@ fn judge(points: &[Point]) {
         *name == "newreno" || named.as_ref().is_none_or(|of| of.split(',').any(|own| own == *name))
     };
     let protocols: Vec<&str> = all.into_iter().filter(wanted).collect();
-    let rows = rows(points, &protocols);
+    let rows = table::map(points, |point| row(point, &protocols));
     print_all(points, &protocols, &rows);
     let failures = failures(points, &protocols, &rows);
     let excused = |failure: &&Failure| EXCEPTIONS.iter().any(|of| failure.is_excused_by(of));

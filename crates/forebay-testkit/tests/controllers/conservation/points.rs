@@ -107,7 +107,7 @@ pub const POINTS: &[Point] = &[
     point("10Mbit/s", 40, Bdp(100.0), 60),
     point("10Mbit/s", 200, Bdp(1.0), 60),
     point("10Mbit/s", 600, Bdp(2.0), 120),
-    point("10Mbit/s", 2000, Bdp(1.0), 300),
+    point("10Mbit/s", 2000, Bdp(1.0), 180),
     point("10Mbit/s", 40, Bdp(1.0), 60).flows(20).short(),
     point("10Mbit/s", 200, Bdp(20.0), 60).flows(20),
     // 100 Mbit/s and 1 Gbit/s.
@@ -115,13 +115,13 @@ pub const POINTS: &[Point] = &[
     point("100Mbit/s", 5, Bdp(1.0), 20),
     point("100Mbit/s", 40, Packets(5), 20),
     point("100Mbit/s", 40, Bdp(1.0), 20).short(),
-    point("100Mbit/s", 40, Bdp(20.0), 30),
-    point("100Mbit/s", 200, Bdp(1.0), 60),
-    point("100Mbit/s", 1000, Bdp(1.0), 90),
-    point("100Mbit/s", 40, Bdp(1.0), 30).flows(20),
-    point("1Gbit/s", 1, Bdp(1.0), 10),
-    point("1Gbit/s", 40, Bdp(4.0), 20),
-    point("1Gbit/s", 40, Packets(5), 20),
+    point("100Mbit/s", 40, Bdp(20.0), 20),
+    point("100Mbit/s", 200, Bdp(1.0), 40),
+    point("100Mbit/s", 1000, Bdp(1.0), 60),
+    point("100Mbit/s", 40, Bdp(1.0), 20).flows(20),
+    point("1Gbit/s", 1, Bdp(1.0), 5),
+    point("1Gbit/s", 40, Bdp(4.0), 10),
+    point("1Gbit/s", 40, Packets(5), 10),
     // ACKs through a slow link: 52 bytes each.
     point("1Mbit/s", 40, Packets(100), 300).back("20kbit/s", 20).short(),
     point("1Mbit/s", 40, Packets(100), 300).back("20kbit/s", 100),
@@ -169,20 +169,23 @@ impl Point {
 
     /// Of the link, in bit/s.
     pub fn bps(&self) -> u64 {
-        let units = [("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
-        let number = |(unit, factor): &(&str, u64)| {
-            let digits = self.rate.strip_suffix(unit)?;
-            Some(digits.parse::<u64>().expect("a whole number") * factor)
-        };
-        units.iter().find_map(number).expect("a rate with its unit")
+        bps(self.rate)
     }
-
-    /// Most bytes that wait at the link.
-    fn queue_bytes(&self) -> Option<u64> {
-        match self.queue {
-            Bdp(bdps) => Some((bdps * (self.bps() * self.rtt_ms) as f64 / 8e3) as u64),
-            Packets(_) | Unlimited => None,
-        }
+    /// Of the way back, in bit/s.
+    pub fn back_bps(&self) -> u64 {
+        self.back.map_or(self.bps(), |(rate, _)| bps(rate))
+    }
+    /// How long a full queue takes to drain, in ms; infinite if nothing bounds it.
+    pub fn queue_ms(&self) -> f64 {
+        let bytes = match self.queue {
+            Packets(packets) => (packets * 1500) as f64,
+            Bdp(bdps) => bdps * self.bdp_bytes(),
+            Unlimited => f64::INFINITY,
+        };
+        8e3 * bytes / self.bps() as f64
+    }
+    fn bdp_bytes(&self) -> f64 {
+        (self.bps() * self.rtt_ms) as f64 / 8e3
     }
 
     /// Delivery opportunities of a link that stalls; None if this one does not.
@@ -202,10 +205,10 @@ impl Point {
             Some(_) => "trace = \"stalls\"".to_string(),
             None => format!("rate = \"{rate}\""),
         };
-        let queue = match (self.queue, self.queue_bytes()) {
-            (_, Some(bytes)) => format!("{bytes}B"),
-            (Packets(packets), None) => format!("{packets}packets"),
-            (_, None) => "1000000packets".into(),
+        let queue = match self.queue {
+            Packets(packets) => format!("{packets}packets"),
+            Bdp(bdps) => format!("{}B", (bdps * self.bdp_bytes()) as u64),
+            Unlimited => "1000000packets".into(),
         };
         let (back, back_packets) = self.back.unwrap_or((rate, 1000));
         let access = if self.bps() < 1_000_000_000 { "1Gbit/s" } else { "10Gbit/s" };
@@ -253,4 +256,14 @@ preset = "paper"
             500 * rtt_ms
         )
     }
+}
+
+/// A rate as scenarios write it, in bit/s.
+fn bps(rate: &str) -> u64 {
+    let units = [("kbit/s", 1_000), ("Mbit/s", 1_000_000), ("Gbit/s", 1_000_000_000)];
+    let number = |(unit, factor): &(&str, u64)| {
+        let digits = rate.strip_suffix(unit)?;
+        Some(digits.parse::<u64>().expect("a whole number") * factor)
+    };
+    units.iter().find_map(number).expect("a rate with its unit")
 }

@@ -9,7 +9,7 @@
 mod alone;
 mod delay;
 mod pair;
-mod table;
+pub mod table;
 
 use forebay_base::{Rate, Span};
 use forebay_cc::{Spec, cubic};
