@@ -34,9 +34,8 @@
 //! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
 //! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
 //! next refresh (`coexist`); where packets are lost at delays below `R D_min`, the buffer is
-//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Losses are found
-//! by RACK (RFC 8985), within two round trips in place of the four of rule 7: a window that a loss
-//! has not reduced yet goes on losing.
+//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Without a key:
+//! a missing packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
@@ -44,7 +43,8 @@
 //! Slow start ends at 500 ms, too, as in the authors' code. A flow whose application has nothing to
 //! send does not raise D_est, and teaches the profile nothing; nor does a packet that left under
 //! another window than W (a drain, CUBIC's). The unused allowance of an epoch does not carry over
-//! to the next one. Timeouts (RFC 6298, backed off) and retransmissions are the transport's.
+//! to the next one. Timeouts (RFC 6298, backed off), tail loss probes (RFC 8985) and
+//! retransmissions are the transport's.
 //!
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
 //! loss that leaves 20 packets or fewer, forgets then what large windows did, raises D_min by 10 ms
@@ -97,8 +97,6 @@ const RATCHET_MS: f64 = 10.0;
 const KEPT_WINDOWS: u64 = 100;
 /// The authors' code: a loss that leaves a window up to this many packets does not end slow start.
 const TOO_EARLY: f64 = 20.0;
-/// The authors' code: a missing packet is waited for this long.
-const AUTHORS_GAP_WAIT: Span = Span::from_millis(150);
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
 /// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
@@ -676,13 +674,7 @@ impl Controller for Verus {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        Some(if self.state.rules.rack {
-            LossPolicy::RackTlp
-        } else if self.state.rules.authors {
-            LossPolicy::FixedGapTimer(AUTHORS_GAP_WAIT)
-        } else {
-            LossPolicy::GapTimer { num: 3, den: 1 }
-        })
+        Some(self.state.rules.losses)
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         Some(AckPolicy::EveryPacket)

@@ -1,6 +1,6 @@
 //! What a sender follows: parameters, and the presets that they begin from.
 
-use crate::ParamError;
+use crate::{LossPolicy, ParamError};
 use forebay_base::Span;
 use forebay_base::require;
 use serde::{Deserialize, Serialize};
@@ -102,14 +102,14 @@ pub(super) struct Rules {
     pub follow_rate: bool,
     pub pacing: bool,
     pub fractional: bool,
-    /// Losses are found by RACK, not by the timer of the paper.
-    pub rack: bool,
     pub refresh: bool,
     pub ramp: bool,
     pub coexist: bool,
     pub loss_bound: bool,
     pub queue_ms: f64,
     pub slow_start: SlowStartEnd,
+    /// Rule 7.
+    pub losses: LossPolicy,
     /// D_min rises by 10 ms where the set point has come down to it, and a loss in slow start
     /// forgets what large windows did (authors' code).
     pub authors: bool,
@@ -145,7 +145,6 @@ impl Params {
             follow_rate: self.follow_rate.unwrap_or(own),
             pacing: self.pacing.unwrap_or(own),
             fractional: self.fractional.unwrap_or(own),
-            rack: own,
             refresh: self.refresh.unwrap_or(own),
             ramp: self.ramp.unwrap_or(own),
             coexist: self.coexist.unwrap_or(own),
@@ -156,6 +155,11 @@ impl Params {
             } else {
                 SlowStartEnd::Late
             }),
+            losses: match self.preset {
+                Preset::Paper => LossPolicy::GapTimer { num: 3, den: 1 },
+                Preset::Authors => LossPolicy::FixedGapTimer(Span::from_millis(150)),
+                Preset::Recommended => LossPolicy::GapTimer { num: 1, den: 4 },
+            },
             authors,
         }
     }

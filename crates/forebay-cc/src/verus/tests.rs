@@ -193,6 +193,27 @@ fn a_timeout_before_anything_is_known_starts_over() {
 }
 
 #[test]
+fn after_a_timeout_nothing_leaves_until_an_ack_brings_news() {
+    let mut verus = steering(paper(), 10.0);
+    epoch(&mut verus, &[40.0], 0);
+    assert_eq!(verus.limits().credits, Some(11));
+    verus.on_rto(NOW, &Timeout { flight_size_bytes: MSS, first: true });
+    let credits = |verus: &mut Verus, epochs: u32| -> u64 {
+        (0..epochs)
+            .map(|_| {
+                epoch(verus, &[], 0);
+                verus.limits().credits.expect("it steers")
+            })
+            .sum()
+    };
+    assert_eq!(credits(&mut verus, 100), 0);
+    verus.on_ack(NOW + span(600), &ack(0)); // acknowledges nothing
+    assert_eq!(credits(&mut verus, 100), 0);
+    verus.on_ack(NOW + span(1200), &ack(MSS));
+    assert!(credits(&mut verus, 1) > 0);
+}
+
+#[test]
 fn missed_epochs_are_made_up_for_four_at_most_and_then_in_step() {
     let mut verus = steering(paper(), 10.0);
     let phase = verus.next_timeout().unwrap().as_nanos() % EPOCH.as_nanos();
@@ -407,18 +428,6 @@ fn losses_at_small_delays_bound_the_window_once_for_each_round() {
     (0..20).for_each(|_| queued.on_loss(NOW));
     queued.on_delivered(NOW + span(90), NOW, 90.0, 44.0);
     assert_eq!(queued.window(), None);
-}
-
-#[test]
-fn losses_are_found_as_the_preset_says() {
-    let policy = |preset| {
-        let params = Params { preset, ..Params::default() };
-        Verus::new(&params, init(10)).loss_policy()
-    };
-    let paper = LossPolicy::GapTimer { num: 3, den: 1 };
-    assert_eq!(policy(Preset::Paper), Some(paper));
-    assert_eq!(policy(Preset::Authors), Some(LossPolicy::FixedGapTimer(span(150))));
-    assert_eq!(policy(Preset::Recommended), Some(LossPolicy::RackTlp));
 }
 
 #[test]
