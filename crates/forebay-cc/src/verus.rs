@@ -34,9 +34,8 @@
 //! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
 //! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
 //! next refresh (`coexist`); where packets are lost at delays below `R D_min`, the buffer is
-//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Losses are found
-//! by RACK (RFC 8985), within two round trips in place of the four of rule 7: a window that a loss
-//! has not reduced yet goes on losing.
+//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Without a key:
+//! a missing packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
@@ -78,6 +77,8 @@ use rules::Rules;
 /// Rule 5.
 const LATE_FACTOR: f64 = 15.0;
 const LATE_MS: f64 = 500.0;
+/// Where it ends early: delays in a row, as many as HyStart++ takes for a sample.
+const LATE_SAMPLES: u32 = 8;
 /// Gain of D_rtt.
 const RTT_GAIN: f64 = 0.125;
 /// Growth of D_max that counts as one, in ms (authors' code).
@@ -102,6 +103,10 @@ const BOTTOM: f64 = 2.0;
 /// Verus among themselves stay below it.
 const COMPETITION_RATIO: f64 = 1.5;
 const COMPETITION_TIMEOUT: Span = Span::from_secs(5);
+/// Epochs of a round trip up to which ACKs clock what leaves.
+const SHORT: f64 = 2.0;
+/// The largest step of the set point, of the queueing delay that is sought.
+const STEP_SHARE: f64 = 0.25;
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 
@@ -158,9 +163,13 @@ struct State {
     /// What is left of S, and the part of a packet that was cut off.
     credits: u64,
     carry: f64,
+    /// Two epochs or fewer make a round trip: what W lets be in flight.
+    clocked: Option<f64>,
     pacing_rate: Option<Rate>,
     /// Rule 5; None once it is over.
     slow_start: Option<SlowStart>,
+    /// Delays in a row that are too long for it.
+    late: u32,
     /// Rule 6.
     recovering: bool,
     /// Rule 7: the timer has expired, and no ACK has come since.
@@ -211,8 +220,10 @@ impl Verus {
                 ramp: None,
                 credits: 0,
                 carry: 0.0,
+                clocked: None,
                 pacing_rate: None,
                 slow_start: Some(slow_start),
+                late: 0,
                 recovering: false,
                 silent: false,
                 idle: false,
@@ -254,6 +265,13 @@ impl State {
     fn ceiling_ms(&self) -> f64 {
         let Rules { r, queue_ms, .. } = self.rules;
         if queue_ms > 0.0 { self.d_min_ms + (r - 1.0) * queue_ms } else { r * self.d_min_ms }
+    }
+
+    /// delta_down and delta_up, with `fractional` at most a share of the queue that is sought.
+    fn steps_ms(&self) -> (f64, f64) {
+        let Rules { down_ms, up_ms, fractional, .. } = self.rules;
+        let most_ms = STEP_SHARE * (self.ceiling_ms() - self.d_min_ms);
+        if fractional { (down_ms.min(most_ms), up_ms.min(most_ms)) } else { (down_ms, up_ms) }
     }
 
     /// Rule 8.
@@ -337,8 +355,14 @@ impl State {
         } else if tag.0 & EXCLUDE_FROM_PROFILE == 0 {
             self.profile.add(now, w_p as u64, delay_ms);
         }
-        let late = delay_ms > LATE_FACTOR * self.d_min_ms && !self.rules.authors;
-        if self.slow_start.is_some() && (late || delay_ms > LATE_MS) {
+        let late_ms = match self.rules.slow_start {
+            SlowStartEnd::Early => self.ceiling_ms(),
+            SlowStartEnd::Late if self.rules.authors => LATE_MS,
+            SlowStartEnd::Late => LATE_FACTOR * self.d_min_ms,
+        };
+        self.late = if delay_ms > late_ms.min(LATE_MS) { self.late + 1 } else { 0 };
+        let enough = if self.rules.slow_start == SlowStartEnd::Early { LATE_SAMPLES } else { 1 };
+        if self.slow_start.is_some() && self.late >= enough {
             self.recovering = true;
             self.leave_slow_start(now, self.rules.m * w_p);
         }
@@ -360,7 +384,8 @@ impl State {
         let delay_ms = self.epoch_delay_ms(now);
         self.delays_ms.clear();
         let before_ms = self.d_max_ms.unwrap_or(delay_ms);
-        let Rules { alpha, down_ms, up_ms, authors, .. } = self.rules;
+        let Rules { alpha, authors, .. } = self.rules;
+        let (down_ms, up_ms) = self.steps_ms();
         let d_max_ms = alpha * before_ms + (1.0 - alpha) * delay_ms;
         self.d_max_ms = Some(d_max_ms);
         self.idle = self.in_flight() < self.window / 2.0 && self.credits > 0;
@@ -431,6 +456,7 @@ impl State {
         if self.rules.coexist {
             self.look_for_others(now, least_ms);
         }
+        self.clocked = None;
         if hold || self.silent {
             self.allow_nothing();
         } else {
@@ -446,6 +472,9 @@ impl State {
         let window = if self.refresh.is_draining() { MinDelayProbe::window() } else { self.window };
         let epoch_ms = ms(self.rules.epoch);
         let n = libm::ceil(self.d_rtt_ms / epoch_ms);
+        if self.rules.pacing && n <= SHORT {
+            self.clocked = Some(window.max(BOTTOM));
+        }
         let keep = if n > 1.0 { (n - 2.0) / (n - 1.0) } else { 1.0 };
         let mut packets = (window - self.in_flight() * keep).max(0.0);
         if self.rules.pacing {
@@ -527,6 +556,9 @@ impl State {
             let rate = self.rate_of(COMPETING_GAIN * cwnd, self.d_rtt_ms.max(1e-3));
             return Limits { pacing_rate: Some(rate), ..window(cwnd) };
         }
+        if let Some(packets) = self.clocked {
+            return window(packets);
+        }
         // Credits alone limit; what F may be with them is shown.
         let allowed = (self.in_flight() + self.credits as f64).max(self.window);
         Limits {
@@ -557,23 +589,26 @@ impl Controller for Verus {
         }
         state.in_flight_bytes = sent.in_flight_bytes;
         state.credits = state.credits.saturating_sub(1);
+        if let Some(bound) = &mut state.bound {
+            bound.on_sent();
+        }
         state.tag()
     }
 
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         if let Some(delay) = packet.rtt.filter(|_| packet.tag != Tag(0)) {
             self.state.on_delay(now, packet, delay);
-            let ceiling_ms = self.state.ceiling_ms();
             if let Some(bound) = &mut self.state.bound {
-                bound.on_delivered(now, packet.sent_at, ms(delay), ceiling_ms);
+                bound.on_delivered(now, packet.sent_at, ms(delay));
             }
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.state.in_flight_bytes = loss.in_flight_bytes;
+        let ceiling_ms = self.state.ceiling_ms();
         if let Some(bound) = &mut self.state.bound {
-            bound.on_loss(loss.sent_at);
+            bound.on_loss(now, loss.sent_at, ceiling_ms);
         }
         if self.state.competing.is_none() && loss.tag != Tag(0) {
             self.state.on_loss(now, w_p(loss.tag));

@@ -158,7 +158,7 @@ impl Params {
             losses: match self.preset {
                 Preset::Paper => LossPolicy::GapTimer { num: 3, den: 1 },
                 Preset::Authors => LossPolicy::FixedGapTimer(Span::from_millis(150)),
-                Preset::Recommended => LossPolicy::RackTlp,
+                Preset::Recommended => LossPolicy::GapTimer { num: 1, den: 4 },
             },
             authors,
         }

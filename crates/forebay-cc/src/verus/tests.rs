@@ -431,18 +431,6 @@ fn losses_at_small_delays_bound_the_window_once_for_each_round() {
 }
 
 #[test]
-fn losses_are_found_as_the_preset_says() {
-    let policy = |preset| {
-        let params = Params { preset, ..Params::default() };
-        Verus::new(&params, init(10)).loss_policy()
-    };
-    let paper = LossPolicy::GapTimer { num: 3, den: 1 };
-    assert_eq!(policy(Preset::Paper), Some(paper));
-    assert_eq!(policy(Preset::Authors), Some(LossPolicy::FixedGapTimer(span(150))));
-    assert_eq!(policy(Preset::Recommended), Some(LossPolicy::RackTlp));
-}
-
-#[test]
 fn parameters_outside_their_range_are_named() {
     let cases = [
         (Params { r: Some(0.5), ..paper() }, "r"),
