@@ -3,6 +3,7 @@
 mod bbr;
 mod duels;
 mod modern;
+mod profile;
 mod queues;
 mod rcp;
 mod sprout;
