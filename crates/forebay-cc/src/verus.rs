@@ -25,14 +25,17 @@
 //!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
-//! What the preset `recommended` changes, each by a key of its own: the profile forgets high delays
-//! that a path without a queue disproves (`idle_cap`); S is spread over the epoch, and at most
-//! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); D_min is measured
-//! anew every 10 s with a quarter of the window where D_max stays above `1.25 D_min` (`refresh`);
-//! slow start ends early (`slow_start`); where the set point is at D_min for 5 s and no delay is
-//! below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
-//! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow,
-//! and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
+//! What the preset `recommended` changes, each by a key of its own: windows that were not used
+//! for a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
+//! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); after a hold of rule
+//! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
+//! hold, and a packet more for each ACK (`ramp`); D_min is measured anew with two packets in flight
+//! where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped (`refresh`,
+//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
+//! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
+//! next refresh (`coexist`); where packets are lost at delays below `R D_min`, the buffer is
+//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Without a key:
+//! a missing packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
@@ -40,7 +43,8 @@
 //! Slow start ends at 500 ms, too, as in the authors' code. A flow whose application has nothing to
 //! send does not raise D_est, and teaches the profile nothing; nor does a packet that left under
 //! another window than W (a drain, CUBIC's). The unused allowance of an epoch does not carry over
-//! to the next one. Timeouts (RFC 6298, backed off) and retransmissions are the transport's.
+//! to the next one. Timeouts (RFC 6298, backed off), tail loss probes (RFC 8985) and
+//! retransmissions are the transport's.
 //!
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
 //! loss that leaves 20 packets or fewer, forgets then what large windows did, raises D_min by 10 ms
@@ -67,12 +71,14 @@ use alloc::vec::Vec;
 use bound::{Bound, cubic_from};
 use forebay_base::{Rate, Rng, Span, Time};
 use profile::{MIN_POINTS, Profile};
-use refresh::MinDelayProbe;
+use refresh::{Known, MinDelayProbe};
 use rules::Rules;
 
 /// Rule 5.
 const LATE_FACTOR: f64 = 15.0;
 const LATE_MS: f64 = 500.0;
+/// Where it ends early: delays in a row, as many as HyStart++ takes for a sample.
+const LATE_SAMPLES: u32 = 8;
 /// Gain of D_rtt.
 const RTT_GAIN: f64 = 0.125;
 /// Growth of D_max that counts as one, in ms (authors' code).
@@ -91,14 +97,16 @@ const RATCHET_MS: f64 = 10.0;
 const KEPT_WINDOWS: u64 = 100;
 /// The authors' code: a loss that leaves a window up to this many packets does not end slow start.
 const TOO_EARLY: f64 = 20.0;
-/// The authors' code: a missing packet is waited for this long.
-const AUTHORS_GAP_WAIT: Span = Span::from_millis(150);
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
 /// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
 /// Verus among themselves stay below it.
 const COMPETITION_RATIO: f64 = 1.5;
 const COMPETITION_TIMEOUT: Span = Span::from_secs(5);
+/// Epochs of a round trip up to which ACKs clock what leaves.
+const SHORT: f64 = 2.0;
+/// The largest step of the set point, of the queueing delay that is sought.
+const STEP_SHARE: f64 = 0.25;
 /// Pacing of CUBIC's window.
 const COMPETING_GAIN: f64 = 1.25;
 
@@ -114,6 +122,28 @@ fn w_p(tag: Tag) -> f64 {
     (tag.0 & !EXCLUDE_FROM_PROFILE) as f64
 }
 
+/// What W is at most after a hold, in packets.
+#[derive(Clone, Copy, Debug, Default)]
+struct Ramp {
+    most: f64,
+    /// Packets that came back in the hold, and its epochs; 0 after it.
+    acked: f64,
+    epochs: f64,
+}
+
+impl Ramp {
+    /// An epoch of a hold; D_min takes `d_min_epochs`.
+    fn hold(&mut self, acked: f64, d_min_epochs: f64) {
+        self.acked += acked;
+        self.epochs += 1.0;
+        self.most = (self.acked / self.epochs * d_min_epochs).max(BOTTOM);
+    }
+    /// An epoch after it.
+    fn grow(&mut self, acked: f64) {
+        *self = Ramp { most: self.most + acked, acked: 0.0, epochs: 0.0 };
+    }
+}
+
 /// The sender of one path.
 #[derive(Clone, Debug)]
 pub struct Verus {
@@ -127,12 +157,19 @@ struct State {
     /// W, in packets.
     window: f64,
     in_flight_bytes: u64,
+    /// Packets that came back in this epoch.
+    acked: f64,
+    ramp: Option<Ramp>,
     /// What is left of S, and the part of a packet that was cut off.
     credits: u64,
     carry: f64,
+    /// Two epochs or fewer make a round trip: what W lets be in flight.
+    clocked: Option<f64>,
     pacing_rate: Option<Rate>,
     /// Rule 5; None once it is over.
     slow_start: Option<SlowStart>,
+    /// Delays in a row that are too long for it.
+    late: u32,
     /// Rule 6.
     recovering: bool,
     /// Rule 7: the timer has expired, and no ACK has come since.
@@ -179,10 +216,14 @@ impl Verus {
             state: Box::new(State {
                 window: window.max(1.0),
                 in_flight_bytes: 0,
+                acked: 0.0,
+                ramp: None,
                 credits: 0,
                 carry: 0.0,
+                clocked: None,
                 pacing_rate: None,
                 slow_start: Some(slow_start),
+                late: 0,
                 recovering: false,
                 silent: false,
                 idle: false,
@@ -194,7 +235,7 @@ impl Verus {
                 d_min_ms: f64::INFINITY,
                 d_est_ms: 0.0,
                 d_rtt_ms: 0.0,
-                profile: Profile::new(rules.profile_cap, rules.idle_cap),
+                profile: Profile::new(rules.profile_cap, rules.follow_rate),
                 refresh: MinDelayProbe::new(rng),
                 foreign_since: None,
                 bound: rules.loss_bound.then(|| Bound::new(init.clone())),
@@ -224,6 +265,13 @@ impl State {
     fn ceiling_ms(&self) -> f64 {
         let Rules { r, queue_ms, .. } = self.rules;
         if queue_ms > 0.0 { self.d_min_ms + (r - 1.0) * queue_ms } else { r * self.d_min_ms }
+    }
+
+    /// delta_down and delta_up, with `fractional` at most a share of the queue that is sought.
+    fn steps_ms(&self) -> (f64, f64) {
+        let Rules { down_ms, up_ms, fractional, .. } = self.rules;
+        let most_ms = STEP_SHARE * (self.ceiling_ms() - self.d_min_ms);
+        if fractional { (down_ms.min(most_ms), up_ms.min(most_ms)) } else { (down_ms, up_ms) }
     }
 
     /// Rule 8.
@@ -284,16 +332,18 @@ impl State {
     }
 
     /// A packet came back.
-    fn on_delay(&mut self, now: Time, tag: Tag, sample: Span) {
-        let (w_p, delay_ms) = (w_p(tag), ms(sample));
+    fn on_delay(&mut self, now: Time, packet: &Delivered, sample: Span) {
+        let (Delivered { tag, sent_at, .. }, delay_ms) = (*packet, ms(sample));
+        let w_p = w_p(tag);
         self.last_ack = now;
         self.d_rtt_ms = if self.d_rtt_ms > 0.0 {
             self.d_rtt_ms + RTT_GAIN * (delay_ms - self.d_rtt_ms)
         } else {
             delay_ms
         };
+        let known = Known { d_min_ms: self.d_min_ms, ceiling_ms: self.ceiling_ms() };
+        self.refresh.on_delay(now, sent_at, &known, delay_ms);
         self.d_min_ms = self.d_min_ms.min(delay_ms);
-        self.refresh.on_delay(now, delay_ms, self.d_min_ms, self.ceiling_ms());
         if self.recovering && w_p <= self.window {
             self.recovering = false;
             self.delays_ms.clear();
@@ -305,8 +355,14 @@ impl State {
         } else if tag.0 & EXCLUDE_FROM_PROFILE == 0 {
             self.profile.add(now, w_p as u64, delay_ms);
         }
-        let late = delay_ms > LATE_FACTOR * self.d_min_ms && !self.rules.authors;
-        if self.slow_start.is_some() && (late || delay_ms > LATE_MS) {
+        let late_ms = match self.rules.slow_start {
+            SlowStartEnd::Early => self.ceiling_ms(),
+            SlowStartEnd::Late if self.rules.authors => LATE_MS,
+            SlowStartEnd::Late => LATE_FACTOR * self.d_min_ms,
+        };
+        self.late = if delay_ms > late_ms.min(LATE_MS) { self.late + 1 } else { 0 };
+        let enough = if self.rules.slow_start == SlowStartEnd::Early { LATE_SAMPLES } else { 1 };
+        if self.slow_start.is_some() && self.late >= enough {
             self.recovering = true;
             self.leave_slow_start(now, self.rules.m * w_p);
         }
@@ -328,7 +384,8 @@ impl State {
         let delay_ms = self.epoch_delay_ms(now);
         self.delays_ms.clear();
         let before_ms = self.d_max_ms.unwrap_or(delay_ms);
-        let Rules { alpha, down_ms, up_ms, authors, .. } = self.rules;
+        let Rules { alpha, authors, .. } = self.rules;
+        let (down_ms, up_ms) = self.steps_ms();
         let d_max_ms = alpha * before_ms + (1.0 - alpha) * delay_ms;
         self.d_max_ms = Some(d_max_ms);
         self.idle = self.in_flight() < self.window / 2.0 && self.credits > 0;
@@ -367,23 +424,39 @@ impl State {
         } else {
             self.profile.window(self.d_est_ms) as f64
         };
-        self.set_window(window);
-        if let Some(most) = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window)) {
-            self.set_window(most);
+        let bound = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window));
+        let acked = core::mem::take(&mut self.acked);
+        if hold && self.rules.ramp {
+            self.ramp.get_or_insert_default().hold(acked, self.d_min_ms / ms(self.rules.epoch));
+        } else if let Some(ramp) = &mut self.ramp {
+            ramp.grow(acked);
+            if ramp.most >= self.profile.reach() as f64 {
+                self.ramp = None;
+            }
+        }
+        let growth = self.ramp.as_ref().map_or(f64::INFINITY, |ramp| ramp.most);
+        let most = bound.unwrap_or(f64::INFINITY).min(growth);
+        self.set_window(window.min(most));
+        if most < window {
             let highest_ms = self.profile.delay_ms(most).max(self.d_min_ms) + self.rules.up_ms;
             self.d_est_ms = self.d_est_ms.min(highest_ms);
         }
         if self.rules.refresh || self.competing.is_some() {
-            let d_max_ms = self.d_max_ms.unwrap_or(self.d_min_ms);
-            if let Some(least_ms) =
-                self.refresh.on_epoch(now, d_max_ms, self.d_min_ms, self.d_rtt_ms)
-            {
+            let seen = refresh::Epoch {
+                d_max_ms: self.d_max_ms.unwrap_or(self.d_min_ms),
+                d_min_ms: self.d_min_ms,
+                d_rtt_ms: self.d_rtt_ms,
+                in_flight: self.in_flight(),
+                at_bottom: self.d_est_ms <= self.d_min_ms && self.competing.is_none(),
+            };
+            if let Some(least_ms) = self.refresh.on_epoch(now, &seen) {
                 self.on_refreshed(least_ms);
             }
         }
         if self.rules.coexist {
             self.look_for_others(now, least_ms);
         }
+        self.clocked = None;
         if hold || self.silent {
             self.allow_nothing();
         } else {
@@ -396,10 +469,12 @@ impl State {
     }
     /// Rule 4.
     fn allow(&mut self) {
-        let window =
-            if self.refresh.is_draining() { self.refresh.window(self.window) } else { self.window };
+        let window = if self.refresh.is_draining() { MinDelayProbe::window() } else { self.window };
         let epoch_ms = ms(self.rules.epoch);
         let n = libm::ceil(self.d_rtt_ms / epoch_ms);
+        if self.rules.pacing && n <= SHORT {
+            self.clocked = Some(window.max(BOTTOM));
+        }
         let keep = if n > 1.0 { (n - 2.0) / (n - 1.0) } else { 1.0 };
         let mut packets = (window - self.in_flight() * keep).max(0.0);
         if self.rules.pacing {
@@ -477,9 +552,12 @@ impl State {
         }
         if let Some(cubic) = &self.competing {
             let cwnd = cubic.limits().cwnd_bytes as f64 / self.mss_bytes();
-            let cwnd = if self.refresh.is_draining() { self.refresh.window(cwnd) } else { cwnd };
+            let cwnd = if self.refresh.is_draining() { MinDelayProbe::window() } else { cwnd };
             let rate = self.rate_of(COMPETING_GAIN * cwnd, self.d_rtt_ms.max(1e-3));
             return Limits { pacing_rate: Some(rate), ..window(cwnd) };
+        }
+        if let Some(packets) = self.clocked {
+            return window(packets);
         }
         // Credits alone limit; what F may be with them is shown.
         let allowed = (self.in_flight() + self.credits as f64).max(self.window);
@@ -511,23 +589,26 @@ impl Controller for Verus {
         }
         state.in_flight_bytes = sent.in_flight_bytes;
         state.credits = state.credits.saturating_sub(1);
+        if let Some(bound) = &mut state.bound {
+            bound.on_sent();
+        }
         state.tag()
     }
 
     fn on_delivered(&mut self, now: Time, packet: &Delivered) {
         if let Some(delay) = packet.rtt.filter(|_| packet.tag != Tag(0)) {
-            self.state.on_delay(now, packet.tag, delay);
-            let ceiling_ms = self.state.ceiling_ms();
+            self.state.on_delay(now, packet, delay);
             if let Some(bound) = &mut self.state.bound {
-                bound.on_delivered(now, packet.sent_at, ms(delay), ceiling_ms);
+                bound.on_delivered(now, packet.sent_at, ms(delay));
             }
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.state.in_flight_bytes = loss.in_flight_bytes;
+        let ceiling_ms = self.state.ceiling_ms();
         if let Some(bound) = &mut self.state.bound {
-            bound.on_loss(loss.sent_at);
+            bound.on_loss(now, loss.sent_at, ceiling_ms);
         }
         if self.state.competing.is_none() && loss.tag != Tag(0) {
             self.state.on_loss(now, w_p(loss.tag));
@@ -543,6 +624,7 @@ impl Controller for Verus {
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         let state = &mut self.state;
         state.in_flight_bytes = ack.in_flight_bytes;
+        state.acked += ack.delivered_bytes as f64 / state.mss_bytes();
         if ack.delivered_bytes > 0 {
             (state.last_ack, state.silent) = (now, false);
         }
@@ -592,11 +674,7 @@ impl Controller for Verus {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        Some(if self.state.rules.authors {
-            LossPolicy::FixedGapTimer(AUTHORS_GAP_WAIT)
-        } else {
-            LossPolicy::GapTimer { num: 3, den: 1 }
-        })
+        Some(self.state.rules.losses)
     }
     fn ack_policy(&self) -> Option<AckPolicy> {
         Some(AckPolicy::EveryPacket)

@@ -96,7 +96,8 @@ pub struct TcpConfig {
     /// With delayed ACKs: acknowledge each packet for as long as Linux would open its window, which
     /// is nearly all of slow start.
     pub quick_while_growing: bool,
-    /// How losses are detected: a name, or a table of a timer for each gap.
+    /// How losses are detected: a name, or a table of a timer for each gap. A protocol with a rule
+    /// of its own keeps it.
     pub loss_policy: LossPolicy,
     /// How sending is limited during loss recovery: "prr" (RFC 9937), "pipe" (RFC 6675) or
     /// "newreno" (RFC 6582).

@@ -3,13 +3,15 @@
 //! With a buffer below `(R - 1) D_min` delays never reach `R D_min`, and a full buffer has the same
 //! delay under each window: nothing of rules 1 to 8 ends the growth of W.
 //!
-//! 1. a round lasts until a packet is acknowledged that was sent after its begin. It is *lossy* if
-//!    of the n packets whose fate became known in it more are lost than chance takes at 2 %, the
-//!    limit of BBR (draft-ietf-ccwg-bbr): `2 % n + k sqrt(2 % n)`, k = 3 and with a bound 2; while
-//!    no delay of it was above `R D_min`;
-//! 2. with a lossy round W is at most a window of CUBIC (RFC 9438), which begins at what was
-//!    delivered in that round, and takes each lossy round for congestion. Packets sent before the
-//!    last lossy round ended do not count as lost again;
+//! 1. a round is what leaves until a packet comes back that left in it, 100 packets at least. It is
+//!    *lossy* if of its n packets k are lost, 5 at least, no delay of it was above `R D_min`, and
+//!    chance takes that many at a rate of p = 2 %, the limit of BBR (draft-ietf-ccwg-bbr), with a
+//!    probability below .005, or .05 where there is a bound. That probability is at most `b(k) / (1
+//!    - r)` with `b(k) = C(n, k) p^k (1 - p)^(n - k)` and `r = (n - k) p / ((k + 1) (1 - p))`, for
+//!    `k > n p` (Feller, An Introduction to Probability Theory and Its Applications I, VI.3.4);
+//! 2. with a lossy round W is at most a window of CUBIC (RFC 9438), which begins at what that round
+//!    has left, and takes each lossy round for congestion. Packets that left before that do not
+//!    count again;
 //! 3. once W was below that window for 2 s the bound ends.
 
 use crate::controller::{Ack, Congestion, CongestionCause, Controller, Init};
@@ -18,8 +20,10 @@ use forebay_base::{Span, Time};
 
 /// Rule 1.
 const LOSSY: f64 = 0.02;
-const SURE: f64 = 3.0;
-const SURE_AGAIN: f64 = 2.0;
+const FEWEST_SENT: u32 = 100;
+const FEWEST: u32 = 5;
+const CHANCE: f64 = 0.005;
+const CHANCE_AGAIN: f64 = 0.05;
 /// Rule 3.
 const FREE: Span = Span::from_secs(2);
 /// A window that one round of the path has delivered is no smaller than this, in packets.
@@ -32,16 +36,40 @@ pub(super) fn cubic_from(init: &Init, packets: f64) -> Cubic {
     Cubic::new(&cubic::Params::default(), init)
 }
 
-/// Counts of the round, and the bound.
+/// At least the probability that of `n` packets `k` or more are lost at a rate of [`LOSSY`].
+fn chance(n: u32, k: u32) -> f64 {
+    let (n, k, p) = (f64::from(n), f64::from(k), LOSSY);
+    if k <= n * p {
+        return 1.0;
+    }
+    let factorial = |x: f64| libm::lgamma(x + 1.0);
+    let ln_ways = factorial(n) - factorial(k) - factorial(n - k);
+    let ln_b = ln_ways + k * libm::log(p) + (n - k) * libm::log(1.0 - p);
+    let r = (n - k) * p / ((k + 1.0) * (1.0 - p));
+    (libm::exp(ln_b) / (1.0 - r)).min(1.0)
+}
+
+/// What became of the packets that left from some time on.
+#[derive(Clone, Copy, Debug)]
+struct Round {
+    from: Time,
+    sent: u32,
+    lost: u32,
+    most_ms: f64,
+}
+
+impl Round {
+    fn new(from: Time) -> Round {
+        Round { from, sent: 0, lost: 0, most_ms: 0.0 }
+    }
+}
+
+/// The round that goes on and the one before, whose losses come to be known, and the bound.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     init: Init,
-    began: Time,
-    /// Packets that left before this do not count as lost.
-    counts_from: Time,
-    delivered: u32,
-    lost: u32,
-    most_ms: f64,
+    before: Round,
+    round: Round,
     cubic: Option<Cubic>,
     /// Since when W is below it.
     free_since: Option<Time>,
@@ -49,16 +77,8 @@ pub(super) struct Bound {
 
 impl Bound {
     pub(super) fn new(init: Init) -> Bound {
-        Bound {
-            init,
-            began: Time::ZERO,
-            counts_from: Time::ZERO,
-            delivered: 0,
-            lost: 0,
-            most_ms: 0.0,
-            cubic: None,
-            free_since: None,
-        }
+        let (before, round) = (Round::new(Time::ZERO), Round::new(Time::ZERO));
+        Bound { init, before, round, cubic: None, free_since: None }
     }
 
     /// The most that W may be, in packets.
@@ -67,39 +87,46 @@ impl Bound {
         Some(bytes as f64 / f64::from(self.init.mss_bytes))
     }
 
-    pub(super) fn on_loss(&mut self, sent_at: Time) {
-        if sent_at >= self.counts_from {
-            self.lost += 1;
+    /// The round that a packet left in, unless it is over for two.
+    fn round_of(&mut self, sent_at: Time) -> Option<&mut Round> {
+        if sent_at >= self.round.from {
+            Some(&mut self.round)
+        } else {
+            Some(&mut self.before).filter(|before| sent_at >= before.from)
+        }
+    }
+
+    pub(super) fn on_sent(&mut self) {
+        self.round.sent = self.round.sent.saturating_add(1);
+    }
+
+    pub(super) fn on_delivered(&mut self, now: Time, sent_at: Time, delay_ms: f64) {
+        if let Some(round) = self.round_of(sent_at) {
+            round.most_ms = round.most_ms.max(delay_ms);
+        }
+        if sent_at >= self.round.from && self.round.sent >= FEWEST_SENT {
+            self.before = core::mem::replace(&mut self.round, Round::new(now));
         }
     }
 
     /// Rule 1; `ceiling_ms` is `R D_min`.
-    pub(super) fn on_delivered(
-        &mut self,
-        now: Time,
-        sent_at: Time,
-        delay_ms: f64,
-        ceiling_ms: f64,
-    ) {
-        self.delivered += 1;
-        self.most_ms = self.most_ms.max(delay_ms);
-        if sent_at < self.began {
-            return;
+    pub(super) fn on_loss(&mut self, now: Time, sent_at: Time, ceiling_ms: f64) {
+        let most = if self.cubic.is_some() { CHANCE_AGAIN } else { CHANCE };
+        let Some(round) = self.round_of(sent_at) else { return };
+        round.lost += 1;
+        let &mut Round { sent, lost, most_ms, .. } = round;
+        // What left in a round that is counted anew may be lost in the next one.
+        let sent = sent.max(lost);
+        if lost >= FEWEST && chance(sent, lost) < most && most_ms <= ceiling_ms {
+            self.on_lossy_round(now, f64::from(sent - lost).max(MIN_WINDOW));
         }
-        let (delivered, lost) = (f64::from(self.delivered), f64::from(self.lost));
-        let expected = LOSSY * (delivered + lost);
-        let sure = if self.cubic.is_some() { SURE_AGAIN } else { SURE };
-        if lost > expected + sure * libm::sqrt(expected) && self.most_ms <= ceiling_ms {
-            self.on_lossy_round(now, delivered.max(MIN_WINDOW));
-        }
-        (self.began, self.delivered, self.lost, self.most_ms) = (now, 0, 0, 0.0);
     }
 
     /// Rule 2.
-    fn on_lossy_round(&mut self, now: Time, delivered: f64) {
-        self.counts_from = now;
+    fn on_lossy_round(&mut self, now: Time, window: f64) {
+        (self.before, self.round) = (Round::new(now), Round::new(now));
         self.free_since = None;
-        let cubic = self.cubic.get_or_insert_with(|| cubic_from(&self.init, delivered));
+        let cubic = self.cubic.get_or_insert_with(|| cubic_from(&self.init, window));
         let flight_size_bytes = cubic.limits().cwnd_bytes;
         let cause = CongestionCause::Loss;
         let event = Congestion { cause, flight_size_bytes, cwnd_limited: true };

@@ -4,16 +4,19 @@
 //! that left under a window of w:
 //!
 //! 1. `d_w <- d_w + (D - d_w) / 8` with each delay D; the first one as it is (authors' code);
-//! 2. idle cap: where the last second of ACKs had a mean delay `D_0 <= 1.25 D_min` under a mean
-//!    window W_0, the queue was nearly empty, and the path delivered `W_0 / D_0`. A point with `w >
-//!    W_0` that is a second old gets `d_w <- min(d_w, D_0 w / W_0)`;
+//! 2. the rate of the path: the ACKs since the last fit had a mean delay D_0 under a mean window
+//!    W_0, so the path delivered `W_0 / D_0`, and at that rate any window w has the delay `ray(w) =
+//!    max(D_min, D_0 w / W_0)`. That is the new delay of each point that was not seen for a second,
+//!    with the weight of one delay. Where `D_0 <= 1.25 D_min` the queue was nearly empty and the
+//!    path may be faster: such points are lowered to the ray, and none is raised. Points that were
+//!    seen keep what they learned: a delay that others cause does not grow with one's own window;
 //! 3. isotonic fit of the points, weighted by how often each was seen, 50 at most (pool adjacent
 //!    violators);
 //! 4. monotone cubic through them (Fritsch and Carlson 1980, doi:10.1137/0717021, with the
 //!    derivatives of Fritsch and Butland 1984, doi:10.1137/0905021), a value for each whole w;
-//! 5. above the largest window seen, w_top, a line to `w_top + max(10, w_top)` of slope
-//!    `max(0.05, (d_top - D_min) / w_top, slope of the upper quarter)`; with rule 2 at most
-//!    `D_0 / W_0`, at least 0.05 ms.
+//! 5. above the largest window seen, w_top, a line to `w_top + max(10, w_top)`. Its slope is that of
+//!    the ray, `D_0 / W_0`, if rule 2 knows it; else `max(0.05, (d_top - D_min) / w_top, slope of
+//!    the upper quarter)` in ms per packet; where the queue was nearly empty the smaller one.
 //!
 //! So f never decreases, and has an inverse: the largest w with `f(w) <= d`.
 
@@ -28,9 +31,10 @@ const GAIN: f64 = 0.125;
 const MAX_WEIGHT: u32 = 50;
 /// `D_0 / D_min` below which a queue is nearly empty (rule 2).
 const NEARLY_EMPTY: f64 = 1.25;
-/// How old a point must be for rule 2.
+/// How old a point must be to follow the rate (rule 2). Were younger ones to follow as well, the
+/// windows of flows that share a link would keep their ratio.
 const OLD: Span = Span::from_secs(1);
-/// Least slope of rule 5, in ms per packet.
+/// Least slope of rule 5 where no rate is known, in ms per packet.
 const MIN_SLOPE: f64 = 0.05;
 /// Packets that rule 5 reaches beyond the largest window, at least.
 const MIN_REACH: usize = 10;
@@ -52,6 +56,26 @@ struct Recent {
     count: f64,
 }
 
+/// Delays by the rate of the path (rule 2).
+#[derive(Clone, Copy, Debug)]
+struct Ray {
+    /// `D_0 / W_0`, in ms per packet.
+    slope: f64,
+    /// The queue was nearly empty: the path may be faster.
+    lower_bound: bool,
+}
+
+impl Recent {
+    /// None without ACKs.
+    fn ray(self, d_min_ms: f64) -> Option<Ray> {
+        let Recent { windows, delays_ms, count } = self;
+        (count > 0.0).then(|| Ray {
+            slope: delays_ms / windows,
+            lower_bound: delays_ms <= NEARLY_EMPTY * d_min_ms * count,
+        })
+    }
+}
+
 /// Points and curve of one path.
 #[derive(Clone, Debug)]
 pub(super) struct Profile {
@@ -60,7 +84,8 @@ pub(super) struct Profile {
     known: usize,
     /// No window above this is kept.
     largest: usize,
-    idle_cap: bool,
+    /// Rule 2 is in force.
+    follow_rate: bool,
     recent: Recent,
     /// f(w) at w - 1; empty before the first fit.
     curve: Vec<f64>,
@@ -78,12 +103,12 @@ struct Block {
 }
 
 impl Profile {
-    pub(super) fn new(largest: u32, idle_cap: bool) -> Profile {
+    pub(super) fn new(largest: u32, follow_rate: bool) -> Profile {
         Profile {
             points: Vec::new(),
             known: 0,
             largest: largest as usize,
-            idle_cap,
+            follow_rate,
             recent: Recent::default(),
             curve: Vec::new(),
             blocks: Vec::new(),
@@ -142,7 +167,10 @@ impl Profile {
     /// largest window seen; without any it stays as it is.
     pub(super) fn fit(&mut self, now: Time, d_min_ms: f64) {
         let recent = core::mem::take(&mut self.recent);
-        let capped = self.idle_cap.then(|| self.cap(now, d_min_ms, recent)).flatten();
+        let ray = recent.ray(d_min_ms).filter(|_| self.follow_rate);
+        if let Some(ray) = ray {
+            self.follow(now, d_min_ms, ray);
+        }
         while self.points.last().is_some_and(Option::is_none) {
             self.points.pop();
         }
@@ -161,27 +189,22 @@ impl Profile {
         }
         self.curve.clear();
         interpolate(&knots, &mut self.curve);
-        self.extend(&knots, d_min_ms, capped);
+        self.extend(&knots, d_min_ms, ray);
         self.knots = knots;
         debug_assert!(self.curve.is_sorted(), "a delay profile never decreases");
     }
 
-    /// Rule 2: the slope `D_0 / W_0`, if the queue was nearly empty.
-    fn cap(&mut self, now: Time, d_min_ms: f64, recent: Recent) -> Option<f64> {
-        let Recent { windows, delays_ms, count } = recent;
-        if count == 0.0 || delays_ms > NEARLY_EMPTY * d_min_ms * count {
-            return None;
-        }
-        let (w_0, slope) = (windows / count, delays_ms / windows);
-        let above = self.points.iter_mut().enumerate().skip(w_0 as usize);
-        for (at, point) in above {
-            if let Some(point) = point
-                && now.since(point.at) >= OLD
-            {
-                point.delay_ms = point.delay_ms.min(slope * (at + 1) as f64);
+    /// Rule 2.
+    fn follow(&mut self, now: Time, d_min_ms: f64, ray: Ray) {
+        for (at, point) in self.points.iter_mut().enumerate() {
+            let Some(point) = point.as_mut().filter(|point| now.since(point.at) >= OLD) else {
+                continue;
+            };
+            let delay_ms = (ray.slope * (at + 1) as f64).max(d_min_ms);
+            if !ray.lower_bound || delay_ms < point.delay_ms {
+                (point.delay_ms, point.weight) = (delay_ms, 1);
             }
         }
-        Some(slope)
     }
 
     /// Rule 3: `(w, delay)` for each point, none below the one before; the first is that of w = 1.
@@ -215,15 +238,17 @@ impl Profile {
     }
 
     /// Rule 5.
-    fn extend(&mut self, knots: &[(f64, f64)], d_min_ms: f64, capped: Option<f64>) {
+    fn extend(&mut self, knots: &[(f64, f64)], d_min_ms: f64, ray: Option<Ray>) {
         let (w_top, d_top) = knots[knots.len() - 1];
         let (w_low, d_low) = knots[(knots.len() * 3 / 4).min(knots.len().saturating_sub(2))];
         let upper = if w_top > w_low { (d_top - d_low) / (w_top - w_low) } else { 0.0 };
         let mean = (d_top - d_min_ms) / w_top;
-        let mut slope = MIN_SLOPE.max(mean).max(upper);
-        if let Some(ray) = capped {
-            slope = slope.min(ray).max(MIN_SLOPE);
-        }
+        let seen = MIN_SLOPE.max(mean).max(upper);
+        let slope = match ray {
+            None => seen,
+            Some(ray) if ray.lower_bound => seen.min(ray.slope),
+            Some(ray) => ray.slope,
+        };
         let top = w_top as usize;
         let reach = (top + top.max(MIN_REACH)).min(self.largest.max(top));
         self.curve.extend((1..=reach - top).map(|step| d_top + slope * step as f64));
@@ -390,25 +415,48 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_path_without_a_queue_lowers_what_is_old() {
+    /// A path of 10 ms per packet and at least 30 ms, and what was seen since: `delay_ms` under a
+    /// window of 5, for a second.
+    fn followed(delay_ms: f64, d_min_ms: f64) -> Profile {
         let mut profile = Profile::new(40_000, true);
-        for w in 1..=50 {
-            profile.add(Time::ZERO, w, 20.0 + 10.0 * w as f64);
-        }
+        (1..=50).for_each(|w| profile.add(Time::ZERO, w, (10.0 * w as f64).max(30.0)));
         profile.fit(Time::ZERO, 30.0);
-        assert!(profile.delay_ms(50.0) > 500.0);
-        // Ten times the rate: 20 ms under a window of 5.
+        assert_eq!(profile.delay_ms(50.0), 500.0);
         let later = Time::from_secs(2);
-        (0..100).for_each(|_| profile.add(later, 5, 20.0));
-        profile.fit(later, 20.0);
-        assert!((profile.delay_ms(50.0) - 200.0).abs() < 1.0, "{}", profile.delay_ms(50.0));
-        // With a queue nothing is lowered.
-        let mut queued = Profile::new(40_000, true);
-        (1..=50).for_each(|w| queued.add(Time::ZERO, w, 20.0 + 10.0 * w as f64));
-        (0..100).for_each(|_| queued.add(later, 5, 70.0));
-        queued.fit(later, 20.0);
-        assert!(queued.delay_ms(50.0) > 500.0);
+        (0..100).for_each(|_| profile.add(later, 5, delay_ms));
+        profile.fit(later, d_min_ms);
+        profile
+    }
+
+    #[test]
+    fn all_windows_follow_the_rate_of_one() {
+        // 5 packets in 100 ms: half of the rate.
+        let slower = followed(100.0, 30.0);
+        assert_eq!([20.0, 50.0].map(|w| slower.delay_ms(w)), [400.0, 1000.0]);
+        assert!((slower.delay_ms(5.0) - 100.0).abs() < 1e-3, "seen");
+        assert!((slower.delay_ms(100.0) - 2000.0).abs() < 1e-9, "above what was seen");
+        // 5 packets in 40 ms: a rate of 125 packets per second.
+        let faster = followed(40.0, 20.0);
+        assert_eq!([1.0, 2.0, 20.0, 50.0].map(|w| faster.delay_ms(w)), [20.0, 20.0, 160.0, 400.0]);
+        // Seen under 4 and 5 at the new rate, and under 50 a moment ago: that one stays.
+        let mut young = followed(100.0, 30.0);
+        let soon = Time::from_secs(3);
+        young.add(soon, 50, 1000.0);
+        (0..10).for_each(|_| young.add(soon, 5, 60.0));
+        young.fit(soon, 30.0);
+        assert_eq!(young.delay_ms(50.0), 1000.0);
+    }
+
+    #[test]
+    fn a_path_without_a_queue_lowers_what_is_old_and_raises_nothing() {
+        let faster = followed(20.0, 20.0);
+        assert!((faster.delay_ms(50.0) - 200.0).abs() < 1e-9, "{}", faster.delay_ms(50.0));
+        // 5 packets in 30 ms is not all that the path can do.
+        let mut idle = followed(20.0, 20.0);
+        let later = Time::from_secs(4);
+        (0..100).for_each(|_| idle.add(later, 2, 20.0));
+        idle.fit(later, 20.0);
+        assert!((idle.delay_ms(50.0) - 200.0).abs() < 1e-9, "{}", idle.delay_ms(50.0));
     }
 
     #[test]
@@ -438,7 +486,7 @@ mod tests {
         let mut rng = Rng::new(1, Stream::Controller, 1);
         for _ in 0..2000 {
             let mut profile = random(&mut rng);
-            profile.idle_cap = rng.chance(0.5);
+            profile.follow_rate = rng.chance(0.5);
             profile.fit(Time::from_secs(rng.below(3)), 15.0 + 20.0 * rng.unit());
             assert!(profile.curve.is_sorted() && profile.curve.iter().all(|f| f.is_finite()));
             for w in 1..=profile.reach() {

@@ -27,7 +27,7 @@ fn any_sender(rng: &mut Rng) -> (Verus, u32) {
         quantile: Some(rng.above_zero()),
         queue_ms: Some(if rng.chance(0.5) { 0.0 } else { 50.0 }),
         profile_cap: Some(cap),
-        idle_cap: flags[0],
+        follow_rate: flags[0],
         pacing: flags[1],
         fractional: flags[2],
         refresh: flags[3],

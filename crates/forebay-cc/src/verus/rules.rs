@@ -1,6 +1,6 @@
 //! What a sender follows: parameters, and the presets that they begin from.
 
-use crate::ParamError;
+use crate::{LossPolicy, ParamError};
 use forebay_base::Span;
 use forebay_base::require;
 use serde::{Deserialize, Serialize};
@@ -61,17 +61,20 @@ pub struct Params {
     /// Share of the delays of an epoch that are at most its delay, above 0; 1: the largest, as in
     /// equation 2.
     pub quantile: Option<f64>,
-    /// The profile's rule 2: a path that delivers without a queue lowers what is old.
-    /// `recommended`: true.
-    pub idle_cap: Option<bool>,
+    /// Windows that were not used for a second get the delay that the rate of the last second gives
+    /// them. `recommended`: true.
+    pub follow_rate: Option<bool>,
     /// Packets of an epoch leave spread over it, not at once. `recommended`: true.
     pub pacing: Option<bool>,
     /// Windows are not cut to whole packets, and what is left of a packet counts in the next epoch.
     /// `recommended`: true.
     pub fractional: Option<bool>,
-    /// D_min is measured anew every 10 s, with a small window, where delays stay above it.
-    /// `recommended`: true.
+    /// D_min is measured anew with two packets in flight: where delays stay above it for 10 s, and
+    /// at once where they jump beyond R D_min. `recommended`: true.
     pub refresh: Option<bool>,
+    /// Once the set point has come down to D_min with packets in flight, W begins with what came
+    /// back in that time, and grows by a packet per ACK at most. `recommended`: true.
+    pub ramp: Option<bool>,
     /// The window is CUBIC's while others keep the queue beyond R D_min. `recommended`: true.
     pub coexist: Option<bool>,
     /// Where clearly more than 2 % of a round trip is lost at delays below R D_min, the window is
@@ -96,14 +99,17 @@ pub(super) struct Rules {
     pub m: f64,
     pub profile_cap: u32,
     pub quantile: f64,
-    pub idle_cap: bool,
+    pub follow_rate: bool,
     pub pacing: bool,
     pub fractional: bool,
     pub refresh: bool,
+    pub ramp: bool,
     pub coexist: bool,
     pub loss_bound: bool,
     pub queue_ms: f64,
     pub slow_start: SlowStartEnd,
+    /// Rule 7.
+    pub losses: LossPolicy,
     /// D_min rises by 10 ms where the set point has come down to it, and a loss in slow start
     /// forgets what large windows did (authors' code).
     pub authors: bool,
@@ -136,10 +142,11 @@ impl Params {
             m: self.m.unwrap_or(0.7),
             profile_cap: self.profile_cap.unwrap_or(40_000),
             quantile: self.quantile.unwrap_or(1.0),
-            idle_cap: self.idle_cap.unwrap_or(own),
+            follow_rate: self.follow_rate.unwrap_or(own),
             pacing: self.pacing.unwrap_or(own),
             fractional: self.fractional.unwrap_or(own),
             refresh: self.refresh.unwrap_or(own),
+            ramp: self.ramp.unwrap_or(own),
             coexist: self.coexist.unwrap_or(own),
             loss_bound: self.loss_bound.unwrap_or(own),
             queue_ms: self.queue_ms.unwrap_or(0.0),
@@ -148,6 +155,11 @@ impl Params {
             } else {
                 SlowStartEnd::Late
             }),
+            losses: match self.preset {
+                Preset::Paper => LossPolicy::GapTimer { num: 3, den: 1 },
+                Preset::Authors => LossPolicy::FixedGapTimer(Span::from_millis(150)),
+                Preset::Recommended => LossPolicy::GapTimer { num: 1, den: 4 },
+            },
             authors,
         }
     }

@@ -193,6 +193,27 @@ fn a_timeout_before_anything_is_known_starts_over() {
 }
 
 #[test]
+fn after_a_timeout_nothing_leaves_until_an_ack_brings_news() {
+    let mut verus = steering(paper(), 10.0);
+    epoch(&mut verus, &[40.0], 0);
+    assert_eq!(verus.limits().credits, Some(11));
+    verus.on_rto(NOW, &Timeout { flight_size_bytes: MSS, first: true });
+    let credits = |verus: &mut Verus, epochs: u32| -> u64 {
+        (0..epochs)
+            .map(|_| {
+                epoch(verus, &[], 0);
+                verus.limits().credits.expect("it steers")
+            })
+            .sum()
+    };
+    assert_eq!(credits(&mut verus, 100), 0);
+    verus.on_ack(NOW + span(600), &ack(0)); // acknowledges nothing
+    assert_eq!(credits(&mut verus, 100), 0);
+    verus.on_ack(NOW + span(1200), &ack(MSS));
+    assert!(credits(&mut verus, 1) > 0);
+}
+
+#[test]
 fn missed_epochs_are_made_up_for_four_at_most_and_then_in_step() {
     let mut verus = steering(paper(), 10.0);
     let phase = verus.next_timeout().unwrap().as_nanos() % EPOCH.as_nanos();
@@ -253,35 +274,95 @@ fn the_series_are_what_the_report_draws() {
     }
 }
 
-/// All delays of 20 s are `delay_ms`, on a path that had 22: D_min then, and how long it stayed.
-fn refreshed(delay_ms: f64) -> (f64, f64) {
+/// An epoch in which a packet that left `delay_ms` ago comes back, two in flight in a drain or
+/// where the set point is at D_min.
+fn returned(verus: &mut Verus, delay_ms: f64) {
+    let bottom = verus.phase() == "drain" || verus.state.d_est_ms <= verus.state.d_min_ms;
+    let now = epoch(verus, &[delay_ms], if bottom { 2 } else { 20 });
+    let state = &mut verus.state;
+    let known = Known { d_min_ms: state.d_min_ms, ceiling_ms: state.ceiling_ms() };
+    let sent_at = now - Span::from_secs_f64(delay_ms / 1e3);
+    state.refresh.on_delay(now, sent_at, &known, delay_ms);
+}
+
+/// All delays of 20 s are `delay_ms`, on a path that had 22, after those of `before_ms`: D_min
+/// then, and how long it stayed.
+fn refreshed(before_ms: &[f64], delay_ms: f64) -> (f64, f64) {
     let mut verus = steering(Params { refresh: Some(true), ..paper() }, 40.0);
     verus.state.refresh.begin(NOW);
+    before_ms.iter().for_each(|&before_ms| returned(&mut verus, before_ms));
+    let began = verus.state.next_epoch;
     let mut drained = false;
     for _ in 0..4000 {
-        let now = epoch(&mut verus, &[delay_ms], 20);
+        returned(&mut verus, delay_ms);
         drained |= verus.phase() == "drain";
-        let (d_min_ms, ceiling_ms) = (verus.state.d_min_ms, verus.state.ceiling_ms());
-        verus.state.refresh.on_delay(now, delay_ms, d_min_ms, ceiling_ms);
         if verus.state.d_min_ms > 22.0 {
             break;
         }
     }
     assert!(drained);
-    (verus.state.d_min_ms, verus.state.next_epoch.since(NOW).as_secs_f64())
+    (verus.state.d_min_ms, verus.state.next_epoch.since(began).as_secs_f64())
 }
 
 #[test]
 fn the_smallest_delay_is_measured_anew_where_the_path_has_become_longer() {
-    let (d_min_ms, s) = refreshed(60.0);
+    let (d_min_ms, s) = refreshed(&[], 60.0);
     assert_eq!(d_min_ms, 60.0);
     assert!((8.0..13.0).contains(&s), "{s}");
+}
+
+/// A path becomes longer from one packet to the next; a queue grows as time passes.
+#[test]
+fn a_jump_of_the_delay_is_looked_into_at_once() {
+    let (d_min_ms, s) = refreshed(&[25.0; 10], 60.0);
+    assert_eq!(d_min_ms, 60.0);
+    assert!(s < 1.0, "{s}");
+    let growing: [f64; 8] = core::array::from_fn(|i| 25.0 + 5.0 * i as f64);
+    let (d_min_ms, s) = refreshed(&growing, 60.0);
+    assert_eq!(d_min_ms, 60.0);
+    assert!(s > 7.0, "{s}");
 }
 
 /// R D_min is 44 ms: what is left of 40 in a drain is the queue of others that seek it, too.
 #[test]
 fn a_queue_within_reach_is_not_taken_for_the_path() {
-    assert_eq!(refreshed(40.0).0, 22.0);
+    assert_eq!(refreshed(&[], 40.0).0, 22.0);
+}
+
+/// What left before the path went down, and what waited for it, comes back late.
+#[test]
+fn a_silence_is_not_taken_for_the_path() {
+    let mut verus = steering(Params { refresh: Some(true), ..paper() }, 40.0);
+    verus.state.refresh.begin(NOW);
+    returned(&mut verus, 25.0);
+    while verus.phase() != "drain" {
+        returned(&mut verus, 60.0);
+    }
+    (0..2000).for_each(|_| _ = epoch(&mut verus, &[], 2));
+    assert_eq!((verus.phase(), verus.state.d_min_ms), ("drain", 22.0));
+    returned(&mut verus, 10_000.0);
+    (0..20).for_each(|_| returned(&mut verus, 60.0));
+    assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 60.0));
+}
+
+/// f(40) is 100 ms, of another rate: 2 packets of the hold come back in each epoch, 8.8 in D_min.
+#[test]
+fn after_a_hold_the_window_is_what_came_back_and_grows_with_acks() {
+    for (ramp, windows) in [(true, [11.8, 14.8, 17.8]), (false, [31.0; 3])] {
+        let mut verus = steering(Params { ramp: Some(ramp), ..paper() }, 1.0);
+        for _ in 0..4 {
+            verus.state.acked = 2.0;
+            epoch(&mut verus, &[90.0], 10);
+        }
+        assert_eq!((verus.state.window, verus.limits().credits), (1.0, Some(0)));
+        let seen = windows.map(|_| {
+            (verus.state.d_est_ms, verus.state.d_max_ms) = (80.0, Some(40.0));
+            verus.state.acked = 3.0;
+            epoch(&mut verus, &[30.0], 20);
+            verus.state.window
+        });
+        assert_eq!(seen, windows);
+    }
 }
 
 #[test]
@@ -303,11 +384,8 @@ fn cubic_takes_over_where_others_fill_the_queue_until_the_next_refresh() {
     let before = verus.limits().cwnd_bytes;
     (0..200).for_each(|i| verus.on_ack(NOW + span(3000 + 10 * i), &ack(MSS)));
     assert!(verus.limits().cwnd_bytes > before);
-    // A quarter of it empties what this flow has in the queue, and R applies to what is left.
-    for _ in 0..3000 {
-        let now = epoch(&mut verus, &[180.0], 10);
-        verus.state.refresh.on_delay(now, 180.0, 22.0, 44.0);
-    }
+    // Two packets empty what this flow has in the queue, and R applies to what is left.
+    (0..3000).for_each(|_| returned(&mut verus, 180.0));
     assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 180.0));
 }
 

@@ -324,3 +324,24 @@ fn an_ack_policy_for_a_protocol_that_has_its_own() {
     let text = desk.forebay(&["explain", "verus"]).ok().stdout;
     assert!(text.contains("An ACK for each packet, whatever [tcp] says."), "{text}");
 }
+
+#[test]
+fn a_loss_policy_for_a_protocol_that_has_its_own() {
+    let desk = Desk::new();
+    for (name, title) in [("verus", "Verus"), ("sprout", "Sprout")] {
+        let table = format!("[tcp_of.{name}]\nloss_policy = \"dup-thresh\"\n");
+        desk.file("own.toml", &format!("{SMALL}\n{table}"));
+        let line = SMALL.lines().count() + 3;
+        let expected = format!(
+            "error: own.toml:{line}:15: tcp_of.{name}.loss_policy: `dup-thresh` is out of range: \
+             expected nothing: {title} finds losses by a rule of its own"
+        );
+        let told = refused(&desk, &["own.toml"]).stderr;
+        assert!(told.starts_with(&expected), "{told}");
+        assert!(told.contains("\nhint: remove the key; `[tcp]` sets it"), "{told}");
+    }
+    desk.file("small.toml", SMALL);
+    for set in ["tcp_of.cubic.loss_policy=dup-thresh", "tcp.loss_policy=dup-thresh"] {
+        desk.forebay(&["run", "small.toml", "--set", set]).ok();
+    }
+}

@@ -16,7 +16,7 @@ use crate::resolve::buffers::{self, Needed};
 use crate::resolve::tcp;
 use crate::resolve::topology::Topology;
 use forebay_base::{Rng, Stream};
-use forebay_cc::{AckPolicy, AnyController, Controller, Init};
+use forebay_cc::{AckPolicy, AnyController, Controller, Init, LossPolicy};
 use forebay_transport::{TcpConfig, data_option_bytes};
 
 impl Scenario {
@@ -72,8 +72,9 @@ impl Scenario {
     }
 }
 
-/// A key of a table.
+/// Keys of a table.
 const ACK_POLICY: &str = "ack_policy";
+const LOSS_POLICY: &str = "loss_policy";
 
 /// The configurations that tables are given for, by name.
 pub(crate) fn resolve(
@@ -97,6 +98,9 @@ pub(crate) fn resolve(
         if let Some(own) = scenario.controller(&protocol).ack_policy() {
             check_acks(table, &config, own, &scenario.title(&protocol))?;
         }
+        if let Some(own) = scenario.controller(&protocol).loss_policy() {
+            check_losses(table, &config, own, &scenario.title(&protocol))?;
+        }
         Ok((protocol, config))
     });
     let mut resolved: Vec<_> = resolved.filter_map(|result| faults.keep(result)).collect();
@@ -117,6 +121,22 @@ fn check_acks(table: &Tcp, config: &TcpConfig, own: AckPolicy, title: &str) -> R
     let own = toml::Value::try_from(own).expect("parameters are plain values");
     let expected = format!("{own}, or nothing: {title} needs {needs}");
     Err(at.fault(Problem::OutOfRange { found, expected }))
+}
+
+/// Errors if a table gives another rule of losses to a protocol that has its `own`.
+fn check_losses(
+    table: &Tcp,
+    config: &TcpConfig,
+    own: LossPolicy,
+    title: &str,
+) -> Result<(), Fault> {
+    let Some(at) = table.given(LOSS_POLICY).filter(|_| config.loss_policy != own) else {
+        return Ok(());
+    };
+    let found = tcp::shown(&tcp::described(config), LOSS_POLICY);
+    let expected = format!("nothing: {title} finds losses by a rule of its own");
+    let hint = "remove the key; `[tcp]` sets it for the protocols without a rule of their own";
+    Err(at.fault(Problem::OutOfRange { found, expected }).hint(hint))
 }
 
 /// The tables that stand for the configurations: only what differs from what the protocol would

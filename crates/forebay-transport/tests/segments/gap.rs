@@ -94,9 +94,10 @@ fn a_stall_of_10_s_costs_one_packet_per_timeout_and_is_learned_as_a_delay() {
     let (mut bench, start) = connected();
     let tsval = bench.tsval;
     let sent = bench.advance(Span::from_secs(10));
-    let expected = [at("R1", 1000), at("R1", 3000), at("R1", 7000)];
+    // After 2 SRTT a probe, of new data; then the timer, which the probe has restarted.
+    let expected = [at("R1", 1200), at("R1", 3200), at("R1", 7200)];
     assert_eq!(repeats(&sent, start), expected);
-    assert_eq!(data(&sent), "R1 R1 R1", "nothing else goes into a path that is silent");
+    assert_eq!(data(&sent), "11 R1 R1 R1", "nothing else goes into a path that is silent");
     for number in 1..=10 {
         let sent = ack_of_first_copy(&mut bench, number, tsval);
         assert_eq!(repeats(&sent, start), [], "ACK {number}");
@@ -112,13 +113,13 @@ fn a_stall_of_10_s_costs_one_packet_per_timeout_and_is_learned_as_a_delay() {
 #[test]
 fn what_a_silent_path_has_dropped_is_missing_once_the_probe_arrives() {
     let (mut bench, start) = connected();
-    assert_eq!(repeats(&bench.advance(ms(1100)), start), [at("R1", 1000)]);
+    assert_eq!(repeats(&bench.advance(ms(1300)), start), [at("R1", 1200)]);
     let mut sent = bench.ack(1);
     let noticed = bench.now;
     sent.extend(bench.advance(ms(700)));
     // The probe is a sample only where timestamps tell it from the first copy; SRTT stays 100 ms.
     assert_eq!(repeats(&sent, noticed)[0], at("R2", 300));
-    assert_eq!(bench.log.losses().len(), 10);
+    assert_eq!(bench.log.losses().len(), 11, "1 to 10, and the tail loss probe");
     assert_eq!(bench.conn.counters().timeouts, 1, "the gap has its own timer");
 }
 
@@ -143,18 +144,25 @@ fn a_lost_retransmission_is_missing_like_any_other() {
 }
 
 #[test]
-fn a_tail_is_found_by_the_retransmission_timer() {
+fn a_tail_is_found_by_a_probe_or_else_by_the_retransmission_timer() {
     let lab =
         Lab { config: config(), window: window(10), send_bytes: Some(5 * MSS), ..Lab::default() };
-    let (mut bench, _) = lab.connected(ms(100));
-    let start = bench.now;
-    bench.advance(ms(100));
-    bench.ack(3);
-    let mut sent = bench.advance_to(start + ms(1200));
-    assert_eq!(repeats(&sent, start), [at("R4", 1100)], "one segment, 1 s after the last ACK");
-    bench.ack(4); // 5 was sent before the retransmission of 4
-    sent = bench.advance(ms(400));
-    assert_eq!(repeats(&sent, start), [at("R5", 1500)]);
+    for probe_arrives in [true, false] {
+        let (mut bench, _) = lab.clone().connected(ms(100));
+        let start = bench.now;
+        bench.advance(ms(100));
+        bench.ack(3);
+        let sent = bench.advance(ms(200));
+        assert_eq!(repeats(&sent, start), [at("R5", 300)], "2 SRTT after the last ACK");
+        bench.advance(ms(100));
+        if probe_arrives {
+            bench.sack(3, &[(5, 5)]); // 4 was sent before the probe
+        }
+        let sent = bench.advance(ms(1000));
+        let (due_ms, timeouts) = if probe_arrives { (700, 0) } else { (1300, 1) };
+        assert_eq!(repeats(&sent, start)[0], at("R4", due_ms));
+        assert_eq!(bench.conn.counters().timeouts, timeouts);
+    }
 }
 
 #[test]

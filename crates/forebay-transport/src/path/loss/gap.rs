@@ -6,6 +6,8 @@
 //! What has arrived is known as RACK knows it. Where nothing arrives any more, the retransmission
 //! timer sends the first segment again, and its ACK shows the gap.
 //!
+//! A wait of less than an RTT grows with each DSACK, to an RTT, as RACK's reordering window does.
+//!
 //! Without SACK nothing tells which of the later ones have arrived. Then only the first segment is
 //! declared lost, a duplicate ACK shows that it is missing, and the retransmission timer takes
 //! everything for lost (RFC 5681).
@@ -57,7 +59,9 @@ impl GapTimer {
     fn wait(&self, evidence: &Evidence) -> Option<Span> {
         match self.wait {
             GapWait::Rtts { num, den } => {
-                evidence.srtt.map(|srtt| srtt.mul_div(num.into(), den.into()))
+                let srtt = evidence.srtt?;
+                let wait = srtt.mul_div(num.into(), den.into());
+                Some(wait.max(self.rack.widened(wait).min(srtt)))
             }
             GapWait::Fixed(wait) => Some(wait),
         }
@@ -65,6 +69,10 @@ impl GapTimer {
     /// ACKs show every gap, also that of a lost retransmission, so that the retransmission timer
     /// may start anew with each that brings news.
     pub(super) fn sees_gaps(&self) -> bool {
+        self.sack
+    }
+    /// Nothing is sent after a tail, which only a probe shows (RFC 8985 section 7).
+    pub(super) fn probes_tails(&self) -> bool {
         self.sack
     }
     /// The retransmission timer expired.

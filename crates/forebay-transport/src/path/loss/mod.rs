@@ -103,6 +103,15 @@ impl Detector {
             _ => self.path_stores(),
         }
     }
+    /// A tail loss probe is sent where ACKs end (RFC 8985 section 7).
+    #[inline]
+    pub(crate) fn probes_tails(&self) -> bool {
+        match self {
+            Detector::Rack(_) => true,
+            Detector::Gap(gap) => gap.probes_tails(),
+            _ => false,
+        }
+    }
     /// The least that the RTO may be, and then at least 5/4 SRTT; None: no such bound.
     pub(crate) fn rto_floor(&self) -> Option<Span> {
         match self {

@@ -605,9 +605,8 @@ impl LossRecovery {
     #[inline]
     fn rearm_probe_fast(&mut self, now: Time, sender: &Sender, receiver: &Receiver) {
         self.probe_at = Time::MAX;
-        let allowed = matches!(self.detector, Detector::Rack(_))
-            && !sender.board().is_empty()
-            && self.sampled_since_probe;
+        let allowed =
+            self.detector.probes_tails() && !sender.board().is_empty() && self.sampled_since_probe;
         if !allowed {
             return;
         }
