@@ -277,7 +277,7 @@ impl State {
     /// Rule 8.
     fn fit(&mut self, now: Time) {
         if self.d_min_ms.is_finite() {
-            self.profile.fit(now, self.d_min_ms);
+            self.profile.fit(now, self.d_min_ms, self.d_rtt_ms);
         }
         self.next_fit = now + self.rules.update.unwrap_or(Span::MAX);
     }
