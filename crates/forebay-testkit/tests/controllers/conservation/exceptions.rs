@@ -118,8 +118,8 @@ pub const EXCEPTIONS: &[Exception] = &[
         protocols: &["ledbat"],
         demands: &[Goodput],
         at: |point| point.loss >= 0.01 || point.queue == Queue::Packets(5),
-        reason: "draft section 4.2: GAIN is 1 / 2 at 100 ms, 1 / 3 at 40 ms: windows between losses \
-                 are smaller by its root, and slow start is slower by it",
+        reason: "draft section 4.2: GAIN is 1 / 2 at 100 ms and 1 / 3 at 40 ms: windows between \
+                 losses are smaller by its root, and slow start is slower by it",
     },
     // For cellular links.
     Exception {
@@ -161,7 +161,7 @@ pub const EXCEPTIONS: &[Exception] = &[
         protocols: &["verus-paper", "verus-authors"],
         demands: &[Goodput],
         at: |point| point.flows == 20 && point.bps() <= 1_000_000,
-        reason: "equation 6: W = M w_p is a packet at least, for each of 20 flows, whatever is lost",
+        reason: "equation 6: W = M w_p is a packet at least for each of 20 flows, whatever is lost",
     },
     Exception {
         protocols: &["verus-authors"],
