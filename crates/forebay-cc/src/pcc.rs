@@ -42,7 +42,7 @@
 //! T and a decision begins: where the receive buffer holds back what is sent, experiments send the
 //! same and utility is uninformative. The code's jump to the rate of arrivals above
 //! 200 Mbit/s is left out. After a timeout, for which the paper has no rule, one segment may be in
-//! flight until an ACK comes (RFC 5681 section 3.1). ECN marks are not answered: an echo does not say which packet, so that
+//! flight until an ACK comes (RFC 5681 section 3.1), and intervals from before it do not count. ECN marks are not answered: an echo does not say which packet, so that
 //! no interval can be charged with it.
 
 use crate::ParamError;
@@ -522,6 +522,17 @@ impl Pcc {
         }
     }
 
+    /// Intervals in which the path was silent show nothing of their rates.
+    fn repeat_all(&mut self) {
+        self.state.epoch += 1;
+        let role = match self.state.phase {
+            Phase::Starting { .. } => Role::Start,
+            Phase::Deciding { .. } => Role::Experiment(0),
+            Phase::Adjusting { .. } => Role::Step,
+        };
+        self.repeat(role);
+    }
+
     /// Judge the intervals of which all is known, in their order.
     fn collect(&mut self) {
         while self.state.intervals.len() > 1 {
@@ -616,7 +627,9 @@ impl Controller for Pcc {
     }
 
     fn on_rto(&mut self, _now: Time, _timeout: &Timeout) {
-        self.silent = true;
+        if !core::mem::replace(&mut self.silent, true) {
+            self.repeat_all();
+        }
         self.collect();
     }
 

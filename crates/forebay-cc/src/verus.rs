@@ -68,7 +68,7 @@ use crate::cubic::Cubic;
 use crate::hystart::{SlowStart, SlowStartKind};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use bound::{Bound, cubic_from};
+use bound::{AtLoss, Bound, cubic_from};
 use forebay_base::{Rate, Rng, Span, Time};
 use profile::{MIN_POINTS, Profile};
 use refresh::{Known, MinDelayProbe};
@@ -277,7 +277,7 @@ impl State {
     /// Rule 8.
     fn fit(&mut self, now: Time) {
         if self.d_min_ms.is_finite() {
-            self.profile.fit(now, self.d_min_ms);
+            self.profile.fit(now, self.d_min_ms, self.d_rtt_ms);
         }
         self.next_fit = now + self.rules.update.unwrap_or(Span::MAX);
     }
@@ -606,9 +606,11 @@ impl Controller for Verus {
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.state.in_flight_bytes = loss.in_flight_bytes;
-        let ceiling_ms = self.state.ceiling_ms();
-        if let Some(bound) = &mut self.state.bound {
-            bound.on_loss(now, loss.sent_at, ceiling_ms);
+        let state = &mut self.state;
+        let (d_min_ms, ceiling_ms) = (state.d_min_ms, state.ceiling_ms());
+        let at = AtLoss { d_min_ms, ceiling_ms, window: state.window };
+        if let Some(bound) = &mut state.bound {
+            bound.on_loss(now, loss.sent_at, &at);
         }
         if self.state.competing.is_none() && loss.tag != Tag(0) {
             self.state.on_loss(now, w_p(loss.tag));

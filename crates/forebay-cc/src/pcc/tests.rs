@@ -317,10 +317,17 @@ fn start_over_a_thin_path_ends_with_its_first_results() {
 fn after_a_timeout_one_segment_leaves_until_an_ack_comes() {
     let mut pcc = deciding(Params::default(), 1);
     assert_eq!(pcc.limits().cwnd_bytes, Limits::MAX_CWND_BYTES);
+    let experiment = pcc.on_sent(NOW, &sent(false));
     pcc.on_rto(NOW, &Timeout { flight_size_bytes: 10 * MSS, first: true });
     assert_eq!(pcc.limits().cwnd_bytes, MSS);
-    pcc.on_ack(NOW, &ack(MSS));
+    // What was lost in the silence says nothing of the rate: the decision begins anew.
+    let bytes = MSS as u32;
+    let loss = Loss { tag: experiment, number: 0, bytes, sent_at: NOW, in_flight_bytes: 0 };
+    (0..20).for_each(|_| pcc.on_loss(NOW, &loss));
+    pcc.on_sent(NOW + ms(5_000), &sent(false));
+    pcc.on_ack(NOW + ms(5_000), &ack(MSS));
     assert_eq!(pcc.limits().cwnd_bytes, Limits::MAX_CWND_BYTES);
+    assert_eq!((pcc.state.kept_bps, pcc.state.decisions), (10e6, 1));
 }
 
 #[test]

@@ -9,10 +9,15 @@
 //!    probability below .005, or .05 where there is a bound. That probability is at most `b(k) / (1
 //!    - r)` with `b(k) = C(n, k) p^k (1 - p)^(n - k)` and `r = (n - k) p / ((k + 1) (1 - p))`, for
 //!    `k > n p` (Feller, An Introduction to Probability Theory and Its Applications I, VI.3.4);
-//! 2. with a lossy round W is at most a window of CUBIC (RFC 9438), which begins at what that round
-//!    has left, and takes each lossy round for congestion. Packets that left before that do not
-//!    count again;
-//! 3. once W was below that window for 2 s the bound ends.
+//! 2. a loss, once for what left after the last one, finds the buffer *full* if the queueing delay
+//!    was then at least 3/4 of the largest one of the last 10 to 20 s, and an eighth of D_min, and
+//!    the delay at most `R D_min`. Chance takes packets at any delay;
+//! 3. with a lossy round, or the third loss in a row that finds the buffer full, W is at most a
+//!    window of CUBIC (RFC 9438). It begins at what that round has left, or at W, and takes each
+//!    lossy round, or loss that finds the buffer full, for congestion. Packets that left before
+//!    that do not count again;
+//! 4. a bound by rule 2 ends with a loss that does not find the buffer full: it leaves a queue that
+//!    is shorter, in which only chance takes packets. Each bound ends once W was below it for 2 s.
 
 use crate::controller::{Ack, Congestion, CongestionCause, Controller, Init};
 use crate::cubic::{self, Cubic};
@@ -24,7 +29,13 @@ const FEWEST_SENT: u32 = 100;
 const FEWEST: u32 = 5;
 const CHANCE: f64 = 0.005;
 const CHANCE_AGAIN: f64 = 0.05;
+/// Rule 2.
+const FULL: f64 = 0.75;
+const LEAST_FULL: f64 = 0.125;
+const MEMORY: Span = Span::from_secs(10);
 /// Rule 3.
+const IN_A_ROW: u32 = 3;
+/// Rule 4.
 const FREE: Span = Span::from_secs(2);
 /// A window that one round of the path has delivered is no smaller than this, in packets.
 const MIN_WINDOW: f64 = 4.0;
@@ -37,7 +48,7 @@ pub(super) fn cubic_from(init: &Init, packets: f64) -> Cubic {
 }
 
 /// At least the probability that of `n` packets `k` or more are lost at a rate of [`LOSSY`].
-fn chance(n: u32, k: u32) -> f64 {
+pub(super) fn chance(n: u32, k: u32) -> f64 {
     let (n, k, p) = (f64::from(n), f64::from(k), LOSSY);
     if k <= n * p {
         return 1.0;
@@ -64,13 +75,30 @@ impl Round {
     }
 }
 
+/// D_min, `R D_min` and W where a packet is lost.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct AtLoss {
+    pub d_min_ms: f64,
+    pub ceiling_ms: f64,
+    pub window: f64,
+}
+
 /// The round that goes on and the one before, whose losses come to be known, and the bound.
 #[derive(Clone, Debug)]
 pub(super) struct Bound {
     init: Init,
     before: Round,
     round: Round,
+    /// The last delay, and the largest one of this time and of the time before (rule 2).
+    last_ms: f64,
+    largest_ms: [f64; 2],
+    largest_until: Time,
+    /// Losses in a row that found the buffer full, and since when a packet counts for the next.
+    full: u32,
+    full_from: Time,
     cubic: Option<Cubic>,
+    /// The bound is one of rule 2.
+    by_full: bool,
     /// Since when W is below it.
     free_since: Option<Time>,
 }
@@ -78,7 +106,19 @@ pub(super) struct Bound {
 impl Bound {
     pub(super) fn new(init: Init) -> Bound {
         let (before, round) = (Round::new(Time::ZERO), Round::new(Time::ZERO));
-        Bound { init, before, round, cubic: None, free_since: None }
+        Bound {
+            init,
+            before,
+            round,
+            last_ms: 0.0,
+            largest_ms: [0.0; 2],
+            largest_until: Time::ZERO,
+            full: 0,
+            full_from: Time::ZERO,
+            cubic: None,
+            by_full: false,
+            free_since: None,
+        }
     }
 
     /// The most that W may be, in packets.
@@ -101,6 +141,12 @@ impl Bound {
     }
 
     pub(super) fn on_delivered(&mut self, now: Time, sent_at: Time, delay_ms: f64) {
+        if now >= self.largest_until {
+            self.largest_ms = [0.0, self.largest_ms[0]];
+            self.largest_until = now + MEMORY;
+        }
+        self.last_ms = delay_ms;
+        self.largest_ms[0] = self.largest_ms[0].max(delay_ms);
         if let Some(round) = self.round_of(sent_at) {
             round.most_ms = round.most_ms.max(delay_ms);
         }
@@ -109,22 +155,44 @@ impl Bound {
         }
     }
 
-    /// Rule 1; `ceiling_ms` is `R D_min`.
-    pub(super) fn on_loss(&mut self, now: Time, sent_at: Time, ceiling_ms: f64) {
+    pub(super) fn on_loss(&mut self, now: Time, sent_at: Time, at: &AtLoss) {
         let most = if self.cubic.is_some() { CHANCE_AGAIN } else { CHANCE };
         let Some(round) = self.round_of(sent_at) else { return };
         round.lost += 1;
         let &mut Round { sent, lost, most_ms, .. } = round;
         // What left in a round that is counted anew may be lost in the next one.
         let sent = sent.max(lost);
-        if lost >= FEWEST && chance(sent, lost) < most && most_ms <= ceiling_ms {
-            self.on_lossy_round(now, f64::from(sent - lost).max(MIN_WINDOW));
+        if lost >= FEWEST && chance(sent, lost) < most && most_ms <= at.ceiling_ms {
+            self.by_full &= self.cubic.is_some();
+            return self.reduce(now, f64::from(sent - lost).max(MIN_WINDOW));
+        }
+        if sent_at >= self.full_from {
+            self.full_from = now;
+            self.look_at_buffer(now, at);
         }
     }
 
-    /// Rule 2.
-    fn on_lossy_round(&mut self, now: Time, window: f64) {
-        (self.before, self.round) = (Round::new(now), Round::new(now));
+    /// Rules 2 to 4.
+    fn look_at_buffer(&mut self, now: Time, at: &AtLoss) {
+        let queued_ms = self.last_ms - at.d_min_ms;
+        let largest_ms = self.largest_ms[0].max(self.largest_ms[1]).min(at.ceiling_ms);
+        let full = self.last_ms <= at.ceiling_ms
+            && queued_ms >= FULL * (largest_ms - at.d_min_ms)
+            && queued_ms >= LEAST_FULL * at.d_min_ms;
+        self.full = if full { self.full + 1 } else { 0 };
+        if full && self.cubic.is_some() {
+            self.reduce(now, at.window);
+        } else if self.full >= IN_A_ROW {
+            self.by_full = true;
+            self.reduce(now, at.window);
+        } else if self.by_full && !full {
+            (self.cubic, self.by_full) = (None, false);
+        }
+    }
+
+    /// Rule 3.
+    fn reduce(&mut self, now: Time, window: f64) {
+        (self.before, self.round, self.full_from) = (Round::new(now), Round::new(now), now);
         self.free_since = None;
         let cubic = self.cubic.get_or_insert_with(|| cubic_from(&self.init, window));
         let flight_size_bytes = cubic.limits().cwnd_bytes;
@@ -143,7 +211,7 @@ impl Bound {
         }
     }
 
-    /// Rule 3: the delays ask for a window of `w`. The most that W may be.
+    /// Rule 4: the delays ask for a window of `w`. The most that W may be.
     pub(super) fn on_epoch(&mut self, now: Time, w: f64) -> Option<f64> {
         let most = self.window()?;
         if w >= most {

@@ -4,12 +4,13 @@
 //! that left under a window of w:
 //!
 //! 1. `d_w <- d_w + (D - d_w) / 8` with each delay D; the first one as it is (authors' code);
-//! 2. the rate of the path: the ACKs since the last fit had a mean delay D_0 under a mean window
-//!    W_0, so the path delivered `W_0 / D_0`, and at that rate any window w has the delay `ray(w) =
-//!    max(D_min, D_0 w / W_0)`. That is the new delay of each point that was not seen for a second,
-//!    with the weight of one delay. Where `D_0 <= 1.25 D_min` the queue was nearly empty and the
-//!    path may be faster: such points are lowered to the ray, and none is raised. Points that were
-//!    seen keep what they learned: a delay that others cause does not grow with one's own window;
+//! 2. the rate of the path: the ACKs of a second, or of four round trips if they take longer, had a
+//!    mean delay D_0 under a mean window W_0, so the path delivered `W_0 / D_0`, and at that rate
+//!    any window w has the delay `ray(w) = max(D_min, D_0 w / W_0)`. That is the new delay of each
+//!    point that was not seen in that time, with the weight of one delay. Where `D_0 <= 1.25 D_min`
+//!    the queue was nearly empty and the path may be faster: such points are lowered to the ray, and
+//!    none is raised. What was seen stays as it is: delays that others cause do not grow with one's
+//!    own window;
 //! 3. isotonic fit of the points, weighted by how often each was seen, 50 at most (pool adjacent
 //!    violators);
 //! 4. monotone cubic through them (Fritsch and Carlson 1980, doi:10.1137/0717021, with the
@@ -31,9 +32,11 @@ const GAIN: f64 = 0.125;
 const MAX_WEIGHT: u32 = 50;
 /// `D_0 / D_min` below which a queue is nearly empty (rule 2).
 const NEARLY_EMPTY: f64 = 1.25;
-/// How old a point must be to follow the rate (rule 2). Were younger ones to follow as well, the
-/// windows of flows that share a link would keep their ratio.
-const OLD: Span = Span::from_secs(1);
+/// What rule 2 looks back on: this, or so many round trips. For a round trip after a rise of W,
+/// delays under the new window are those of the old one, which looks like a faster path. Flows that
+/// share a link would keep the ratio of their windows if points followed sooner.
+const LOOK_BACK: Span = Span::from_secs(1);
+const LOOK_BACK_ROUND_TRIPS: f64 = 4.0;
 /// Least slope of rule 5 where no rate is known, in ms per packet.
 const MIN_SLOPE: f64 = 0.05;
 /// Packets that rule 5 reaches beyond the largest window, at least.
@@ -48,9 +51,11 @@ struct Point {
     at: Time,
 }
 
-/// Means over the ACKs since the last fit: windows and delays (rule 2).
+/// Sums over recent ACKs: windows and delays (rule 2).
 #[derive(Clone, Copy, Debug, Default)]
 struct Recent {
+    /// None before the first ACK.
+    since: Option<Time>,
     windows: f64,
     delays_ms: f64,
     count: f64,
@@ -68,7 +73,7 @@ struct Ray {
 impl Recent {
     /// None without ACKs.
     fn ray(self, d_min_ms: f64) -> Option<Ray> {
-        let Recent { windows, delays_ms, count } = self;
+        let Recent { windows, delays_ms, count, .. } = self;
         (count > 0.0).then(|| Ray {
             slope: delays_ms / windows,
             lower_bound: delays_ms <= NEARLY_EMPTY * d_min_ms * count,
@@ -87,6 +92,8 @@ pub(super) struct Profile {
     /// Rule 2 is in force.
     follow_rate: bool,
     recent: Recent,
+    /// The last one known.
+    ray: Option<Ray>,
     /// f(w) at w - 1; empty before the first fit.
     curve: Vec<f64>,
     /// Reused by fits.
@@ -110,6 +117,7 @@ impl Profile {
             largest: largest as usize,
             follow_rate,
             recent: Recent::default(),
+            ray: None,
             curve: Vec::new(),
             blocks: Vec::new(),
             knots: Vec::new(),
@@ -133,6 +141,7 @@ impl Profile {
                 self.known += 1;
             }
         }
+        self.recent.since.get_or_insert(now);
         self.recent.windows += w as f64;
         self.recent.delays_ms += delay_ms;
         self.recent.count += 1.0;
@@ -164,13 +173,9 @@ impl Profile {
     }
 
     /// Fit the curve anew. Without enough points it is the line through `(1, D_min)` and the
-    /// largest window seen; without any it stays as it is.
-    pub(super) fn fit(&mut self, now: Time, d_min_ms: f64) {
-        let recent = core::mem::take(&mut self.recent);
-        let ray = recent.ray(d_min_ms).filter(|_| self.follow_rate);
-        if let Some(ray) = ray {
-            self.follow(now, d_min_ms, ray);
-        }
+    /// largest window seen; without any it stays as it is. `d_rtt_ms` is a round trip.
+    pub(super) fn fit(&mut self, now: Time, d_min_ms: f64, d_rtt_ms: f64) {
+        self.follow(now, d_min_ms, d_rtt_ms);
         while self.points.last().is_some_and(Option::is_none) {
             self.points.pop();
         }
@@ -189,15 +194,23 @@ impl Profile {
         }
         self.curve.clear();
         interpolate(&knots, &mut self.curve);
-        self.extend(&knots, d_min_ms, ray);
+        self.extend(&knots, d_min_ms);
         self.knots = knots;
         debug_assert!(self.curve.is_sorted(), "a delay profile never decreases");
     }
 
     /// Rule 2.
-    fn follow(&mut self, now: Time, d_min_ms: f64, ray: Ray) {
+    fn follow(&mut self, now: Time, d_min_ms: f64, d_rtt_ms: f64) {
+        let round_trips = Span::from_secs_f64(LOOK_BACK_ROUND_TRIPS * d_rtt_ms / 1e3);
+        let back = LOOK_BACK.max(round_trips);
+        if !self.follow_rate || self.recent.since.is_none_or(|since| now.since(since) < back) {
+            return;
+        }
+        let next = Recent { since: Some(now), ..Recent::default() };
+        let Some(ray) = core::mem::replace(&mut self.recent, next).ray(d_min_ms) else { return };
+        self.ray = Some(ray);
         for (at, point) in self.points.iter_mut().enumerate() {
-            let Some(point) = point.as_mut().filter(|point| now.since(point.at) >= OLD) else {
+            let Some(point) = point.as_mut().filter(|point| now.since(point.at) >= back) else {
                 continue;
             };
             let delay_ms = (ray.slope * (at + 1) as f64).max(d_min_ms);
@@ -238,13 +251,13 @@ impl Profile {
     }
 
     /// Rule 5.
-    fn extend(&mut self, knots: &[(f64, f64)], d_min_ms: f64, ray: Option<Ray>) {
+    fn extend(&mut self, knots: &[(f64, f64)], d_min_ms: f64) {
         let (w_top, d_top) = knots[knots.len() - 1];
         let (w_low, d_low) = knots[(knots.len() * 3 / 4).min(knots.len().saturating_sub(2))];
         let upper = if w_top > w_low { (d_top - d_low) / (w_top - w_low) } else { 0.0 };
         let mean = (d_top - d_min_ms) / w_top;
         let seen = MIN_SLOPE.max(mean).max(upper);
-        let slope = match ray {
+        let slope = match self.ray {
             None => seen,
             Some(ray) if ray.lower_bound => seen.min(ray.slope),
             Some(ray) => ray.slope,
@@ -342,7 +355,7 @@ mod tests {
     }
     fn fitted(points: &[(u64, f64)], d_min_ms: f64) -> Profile {
         let mut profile = seen(points);
-        profile.fit(Time::ZERO, d_min_ms);
+        profile.fit(Time::ZERO, d_min_ms, 50.0);
         profile
     }
 
@@ -365,7 +378,7 @@ mod tests {
         // One more point changes its own block alone.
         let mut more = seen(&points);
         more.add(Time::ZERO, 6, 47.0);
-        more.fit(Time::ZERO, 20.0);
+        more.fit(Time::ZERO, 20.0, 50.0);
         assert_eq!(more.curve[..6], [20.0, 28.0, 28.0, 40.0, 48.5, 48.5]);
     }
 
@@ -415,16 +428,16 @@ mod tests {
         }
     }
 
-    /// A path of 10 ms per packet and at least 30 ms, and what was seen since: `delay_ms` under a
-    /// window of 5, for a second.
+    /// A path of 10 ms per packet, and what was seen since: `delay_ms` under a window of 5, for a
+    /// second.
     fn followed(delay_ms: f64, d_min_ms: f64) -> Profile {
         let mut profile = Profile::new(40_000, true);
-        (1..=50).for_each(|w| profile.add(Time::ZERO, w, (10.0 * w as f64).max(30.0)));
-        profile.fit(Time::ZERO, 30.0);
+        (1..=50).for_each(|w| profile.add(Time::ZERO, w, 10.0 * w as f64));
+        profile.fit(Time::from_secs(1), 10.0, 50.0);
         assert_eq!(profile.delay_ms(50.0), 500.0);
         let later = Time::from_secs(2);
         (0..100).for_each(|_| profile.add(later, 5, delay_ms));
-        profile.fit(later, d_min_ms);
+        profile.fit(later, d_min_ms, 50.0);
         profile
     }
 
@@ -443,8 +456,15 @@ mod tests {
         let soon = Time::from_secs(3);
         young.add(soon, 50, 1000.0);
         (0..10).for_each(|_| young.add(soon, 5, 60.0));
-        young.fit(soon, 30.0);
+        young.fit(soon, 30.0, 50.0);
         assert_eq!(young.delay_ms(50.0), 1000.0);
+        // With round trips of 0.5 s a second says nothing yet.
+        let mut long = followed(100.0, 30.0);
+        for (at_s, f_50) in [(3, 1000.0), (4, 500.0)] {
+            (0..10).for_each(|_| long.add(Time::from_secs(at_s), 6, 60.0));
+            long.fit(Time::from_secs(at_s), 30.0, 500.0);
+            assert!((long.delay_ms(50.0) - f_50).abs() < 1e-9, "{at_s} s: {}", long.delay_ms(50.0));
+        }
     }
 
     #[test]
@@ -455,7 +475,7 @@ mod tests {
         let mut idle = followed(20.0, 20.0);
         let later = Time::from_secs(4);
         (0..100).for_each(|_| idle.add(later, 2, 20.0));
-        idle.fit(later, 20.0);
+        idle.fit(later, 20.0, 50.0);
         assert!((idle.delay_ms(50.0) - 200.0).abs() < 1e-9, "{}", idle.delay_ms(50.0));
     }
 
@@ -463,10 +483,10 @@ mod tests {
     fn the_largest_window_is_bounded_and_overshoot_is_forgotten() {
         let mut profile = Profile::new(100, false);
         (1..=1000).for_each(|w| profile.add(Time::ZERO, w, 10.0 + w as f64));
-        profile.fit(Time::ZERO, 10.0);
+        profile.fit(Time::ZERO, 10.0, 50.0);
         assert_eq!(profile.reach(), 100);
         profile.forget_from(51);
-        profile.fit(Time::ZERO, 10.0);
+        profile.fit(Time::ZERO, 10.0, 50.0);
         assert_eq!((profile.known(), profile.reach()), (50, 100));
     }
 
@@ -487,7 +507,7 @@ mod tests {
         for _ in 0..2000 {
             let mut profile = random(&mut rng);
             profile.follow_rate = rng.chance(0.5);
-            profile.fit(Time::from_secs(rng.below(3)), 15.0 + 20.0 * rng.unit());
+            profile.fit(Time::from_secs(rng.below(3)), 15.0 + 20.0 * rng.unit(), 50.0);
             assert!(profile.curve.is_sorted() && profile.curve.iter().all(|f| f.is_finite()));
             for w in 1..=profile.reach() {
                 let delay_ms = profile.delay_ms(w as f64);

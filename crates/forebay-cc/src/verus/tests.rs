@@ -181,6 +181,44 @@ fn slow_start_ends_late_or_early() {
     assert!(late.next_timeout().is_some());
 }
 
+/// Eight delays in a row above R D_min: a queue, not one packet that was held up.
+#[test]
+fn slow_start_ends_early_at_the_delay_that_is_sought() {
+    let mut verus = Verus::new(&Params::default(), init(10));
+    verus.state.window = 40.0;
+    let back = |verus: &mut Verus, rtt_ms| verus.on_delivered(NOW, &delivered(40, rtt_ms));
+    back(&mut verus, 20);
+    (0..7).for_each(|_| back(&mut verus, 41));
+    back(&mut verus, 40);
+    (0..7).for_each(|_| back(&mut verus, 41));
+    assert_eq!(verus.phase(), "slow start");
+    back(&mut verus, 41);
+    assert_eq!((verus.state.window, verus.phase()), (28.0, "recovery"));
+}
+
+/// Epochs of 5 ms say little of a round trip of 2: W is in flight, and the set point goes in steps
+/// of a quarter of the 2 ms that are sought.
+#[test]
+fn acks_clock_what_leaves_where_a_round_trip_is_two_epochs_or_less() {
+    for (d_rtt_ms, clocked) in [(10.0, true), (11.0, false)] {
+        let mut verus = steering(Params::default(), 10.0);
+        verus.state.d_rtt_ms = d_rtt_ms;
+        epoch(&mut verus, &[30.0], 10);
+        let limits = verus.limits();
+        assert_eq!(limits.credits.is_none(), clocked, "{d_rtt_ms}");
+        if clocked {
+            assert_eq!(limits.cwnd_bytes, (verus.state.window * MSS as f64) as u64);
+        }
+    }
+    for (d_min_ms, step_ms) in [(22.0, 2.0), (2.0, 0.5)] {
+        let mut verus = steering(Params::default(), 10.0);
+        (verus.state.d_min_ms, verus.state.d_max_ms) = (d_min_ms, Some(1.5 * d_min_ms));
+        verus.state.d_est_ms = 30.0;
+        epoch(&mut verus, &[d_min_ms], 10);
+        assert_eq!(verus.state.d_est_ms, 30.0 + step_ms);
+    }
+}
+
 #[test]
 fn a_timeout_before_anything_is_known_starts_over() {
     let timeout = Timeout { flight_size_bytes: MSS, first: true };
@@ -389,30 +427,31 @@ fn cubic_takes_over_where_others_fill_the_queue_until_the_next_refresh() {
     assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 180.0));
 }
 
-/// One round trip of 100 packets under a window of 120, of which `lost` do not arrive.
-fn round(bound: &mut Bound, at_ms: u64, lost: u32) {
-    let sent_at = NOW + span(at_ms);
-    (0..lost).for_each(|_| bound.on_loss(sent_at));
-    (0..100 - lost).for_each(|_| bound.on_delivered(sent_at, sent_at - span(80), 30.0, 44.0));
-    bound.on_delivered(sent_at + span(50), sent_at, 30.0, 44.0);
+/// D_min 22 ms, `R D_min` 44 ms, W 120.
+const AT: AtLoss = AtLoss { d_min_ms: 22.0, ceiling_ms: 44.0, window: 120.0 };
+
+/// 100 packets leave, and all come back after `delay_ms` but for some that are lost.
+fn round(bound: &mut Bound, at_ms: u64, lost: u32, delay_ms: f64) {
+    let (sent_at, back_at) = (NOW + span(at_ms), NOW + span(at_ms + 50));
+    (0..100).for_each(|_| bound.on_sent());
+    (lost..100).for_each(|_| bound.on_delivered(back_at, sent_at, delay_ms));
+    (0..lost).for_each(|_| bound.on_loss(back_at, sent_at, &AT));
 }
 
 #[test]
-fn losses_at_small_delays_bound_the_window_once_for_each_round() {
+fn more_losses_than_chance_takes_bound_the_window_once_for_each_round() {
     let mut bound = Bound::new(init(10));
-    bound.on_delivered(NOW - span(20), NOW - span(70), 30.0, 44.0); // a round begins
-    // 2 + 3 x 1.4 of 101 are chance.
-    round(&mut bound, 0, 6);
+    // 2 of 100 are the limit; chance takes 6 with 1.5 %, 7 with .41 %.
+    round(&mut bound, 0, 6, 22.0);
     assert_eq!(bound.window(), None);
-    round(&mut bound, 100, 20);
-    // 81 packets have arrived: 0.7 x 81 of CUBIC.
+    round(&mut bound, 100, 20, 22.0);
+    // The seventh loss leaves 93, of which CUBIC keeps 0.7.
     let most = bound.window().expect("20 % is lost");
-    assert!((most - 0.7 * 81.0).abs() < 0.1, "{most}");
+    assert!((most - 0.7 * 93.0).abs() < 0.1, "{most}");
     // What left before that says nothing new.
-    (0..50).for_each(|_| bound.on_loss(NOW + span(100)));
-    round(&mut bound, 200, 0);
+    (0..50).for_each(|_| bound.on_loss(NOW + span(160), NOW + span(149), &AT));
     assert_eq!(bound.window(), Some(most));
-    round(&mut bound, 300, 20);
+    round(&mut bound, 300, 20, 22.0);
     let less = bound.window().expect("it stays");
     assert!((less - 0.7 * most).abs() < 0.1, "{less}");
     // It grows with what arrives while W is at it, and is gone 2 s after W has left it.
@@ -425,9 +464,50 @@ fn losses_at_small_delays_bound_the_window_once_for_each_round() {
     assert_eq!(bound.window(), None);
     // Delays above R D_min are the business of rule 2.
     let mut queued = Bound::new(init(10));
-    (0..20).for_each(|_| queued.on_loss(NOW));
-    queued.on_delivered(NOW + span(90), NOW, 90.0, 44.0);
+    round(&mut queued, 0, 20, 90.0);
     assert_eq!(queued.window(), None);
+    // Four of a few packets are too few.
+    let mut thin = Bound::new(init(10));
+    (0..10).for_each(|_| thin.on_sent());
+    (0..4).for_each(|_| thin.on_loss(NOW, NOW, &AT));
+    assert_eq!(thin.window(), None);
+}
+
+/// A full buffer of 20 ms below the 22 ms that are sought.
+#[test]
+fn the_third_loss_from_a_full_buffer_bounds_the_window_and_one_from_a_short_queue_frees_it() {
+    let mut bound = Bound::new(init(10));
+    round(&mut bound, 0, 1, 42.0);
+    round(&mut bound, 100, 1, 40.0);
+    assert_eq!(bound.window(), None);
+    round(&mut bound, 200, 1, 41.0);
+    let most = bound.window().expect("each of three losses found the buffer full");
+    assert!((most - 0.7 * 120.0).abs() < 0.1, "{most}");
+    round(&mut bound, 300, 1, 42.0);
+    assert!(bound.window() < Some(most), "each is congestion");
+    // 10 ms of 20: chance.
+    round(&mut bound, 400, 1, 32.0);
+    assert_eq!(bound.window(), None);
+    for (at_ms, delay_ms) in [(500, 41.0), (600, 41.0), (700, 30.0), (800, 41.0), (900, 41.0)] {
+        round(&mut bound, at_ms, 1, delay_ms);
+    }
+    assert_eq!(bound.window(), None, "not three in a row");
+}
+
+/// `1 - sum of C(n, i) p^i (1 - p)^(n - i)`, i below k, calculated exactly.
+#[test]
+fn the_bound_of_the_binomial_tail_is_close_from_above() {
+    for (n, k, tail) in [
+        (20, 5, 3.859090e-05),
+        (100, 6, 1.548364e-02),
+        (100, 7, 4.062054e-03),
+        (250, 12, 4.967511e-03),
+        (1000, 40, 4.339876e-05),
+    ] {
+        let chance = bound::chance(n, k);
+        assert!(tail <= chance && chance < 1.2 * tail, "{n} {k}: {chance}, exactly {tail}");
+    }
+    assert_eq!(bound::chance(100, 2), 1.0);
 }
 
 #[test]

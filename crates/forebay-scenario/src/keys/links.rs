@@ -32,8 +32,8 @@ sections! {
             /// Replaces `rate`: a file of delivery opportunities in mahimahi's format, relative to
             /// the scenario file, or a table with `file` and `offset`. Example: "lte.down".
             trace: TraceKey,
-            /// Replaces `rate`: a model of a cellular channel by name, such as "city-driving", or a
-            /// table with `name`, `length`, `scale`, `seed` and `offset`.
+            /// Replaces `rate`: a model of a cellular or Wi-Fi channel by name, such as
+            /// "city-driving", or a table with `name`, `length`, `scale`, `seed` and `offset`.
             generator: GeneratorKey,
             /// A token bucket that fills at `rate`: bursts of at most `burst` leave at the rate
             /// `peak`, all other packets at `rate`.
@@ -75,8 +75,9 @@ sections! {
         optional {
             /// Queue discipline; its parameters stand in the same table. Default: "droptail".
             discipline: String,
-            /// Queue limit, without the packet in service: bytes ("64kB"), packets ("100packets"),
-            /// time at the link's rate ("50ms"), or a multiple of rate x rtt ("1.5BDP").
+            /// Queue limit, without the packet in service: bytes ("64kB"; on a trace or a generated
+            /// channel each packet takes 4 more), packets ("100packets"), time at the link's rate
+            /// ("50ms"), or a multiple of rate x rtt ("1.5BDP").
             limit: GivenLimit,
             /// Round-trip time of a limit that is given in BDP.
             rtt: Span,

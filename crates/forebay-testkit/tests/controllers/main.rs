@@ -4,6 +4,7 @@ mod bbr;
 mod conservation;
 mod duels;
 mod modern;
+mod profile;
 mod queues;
 mod rcp;
 mod sprout;

@@ -2,8 +2,9 @@
 //! 3 x delay. If the missing packet arrives before the timer expires, no packet loss is identified".
 
 use crate::common::{Bench, Inject, Lab, MSS, Reaction, Seg, Window, data, ms, plain};
-use forebay_base::{Span, Time};
-use forebay_cc::LossPolicy;
+use forebay_base::{Rng, Span, Stream, Time};
+use forebay_cc::verus::{Params, Preset, Verus};
+use forebay_cc::{AnyController, Init, LossPolicy};
 use forebay_transport::{Recovery, TcpConfig};
 
 fn config() -> TcpConfig {
@@ -178,4 +179,74 @@ fn without_sack_a_duplicate_ack_shows_the_gap_and_only_the_first_segment_is_sent
     assert_eq!(repeats(&sent, start), [at("R1", 400)]);
     let late = bench.advance(Span::from_secs(1));
     assert!(repeats(&late, start).len() > 1, "RFC 5681: after the timer all is lost");
+}
+
+fn sender(preset: Preset) -> AnyController {
+    let init = Init {
+        mss_bytes: MSS as u32,
+        initial_window_bytes: 10 * MSS,
+        initial_ssthresh_bytes: u64::MAX,
+        paced: false,
+        rng: Rng::new(1, Stream::Test, 0),
+    };
+    AnyController::Verus(Verus::new(&Params { preset, ..Params::default() }, init))
+}
+
+/// Connections of Verus by each of its presets, which have sent more than 100 segments with an RTT
+/// of 100 ms, and have something in flight.
+fn steering(peer_sack: bool) -> impl Iterator<Item = (&'static str, Bench)> {
+    let presets: [(&str, fn() -> AnyController); 3] = [
+        ("paper", || sender(Preset::Paper)),
+        ("authors", || sender(Preset::Authors)),
+        ("recommended", || sender(Preset::Recommended)),
+    ];
+    presets.into_iter().map(move |(name, make)| {
+        let lab = Lab { config: plain(), controller: Some(make), peer_sack, ..Lab::default() };
+        let (mut bench, _) = lab.connected(ms(100));
+        while bench.sent_end < 100 * MSS {
+            let sent = bench.sent_end / MSS;
+            bench.advance(ms(100));
+            bench.ack(sent);
+        }
+        assert_eq!(bench.conn.counters().retransmits, 0, "{name}");
+        (name, bench)
+    })
+}
+
+#[test]
+fn verus_sends_a_packet_per_timeout_into_a_silent_path_and_goes_on_when_it_answers() {
+    for (name, mut bench) in steering(true) {
+        bench.advance(ms(1500)); // at least one timeout
+        let (start, before) = (bench.now, bench.conn.counters());
+        let sent = bench.advance(Span::from_secs(60));
+        let timeouts = bench.conn.counters().timeouts - before.timeouts;
+        assert!(before.timeouts >= 1 && timeouts >= 3, "{name}: {timeouts}");
+        assert_eq!(sent.len() as u64, timeouts, "{name}: {:?}", repeats(&sent, start));
+        let end = bench.sent_end / MSS;
+        bench.ack(end);
+        let sent = bench.advance(Span::from_secs(1));
+        assert!(!sent.is_empty() && repeats(&sent, start).is_empty(), "{name}: {}", data(&sent));
+    }
+}
+
+#[test]
+fn acks_that_acknowledge_nothing_for_a_minute_are_a_silence() {
+    for sack in [true, false] {
+        for (name, mut bench) in steering(sack) {
+            bench.advance(ms(1500));
+            let una = bench.sent_end / MSS - 20;
+            bench.ack(una);
+            bench.advance(ms(1500));
+            let before = bench.conn.counters();
+            let mut sent = Vec::new();
+            for _ in 0..6000 {
+                sent.extend(bench.ack(una));
+                sent.extend(bench.advance(ms(10)));
+            }
+            let after = bench.conn.counters();
+            let timeouts = after.timeouts - before.timeouts;
+            assert!((3..=10).contains(&timeouts), "{name}, SACK {sack}: {timeouts}");
+            assert!(sent.len() as u64 <= timeouts + 1, "{name}, SACK {sack}: {}", data(&sent));
+        }
+    }
 }

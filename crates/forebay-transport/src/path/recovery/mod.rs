@@ -412,7 +412,7 @@ impl LossRecovery {
         self.account(s, sender, again);
         let repair = again && self.repair_restarts_timer(index);
         if self.rto_at == Time::MAX || repair {
-            self.rearm_rto(now, sender);
+            self.restart_rto(now, sender);
         }
     }
     /// The repair of the first hole gets a full timer: the wait before it may have used the timer
@@ -557,8 +557,12 @@ impl LossRecovery {
     pub(super) fn rearm_rto(&mut self, now: Time, sender: &Sender) {
         self.rto_at =
             if sender.board().is_empty() { Time::MAX } else { now + self.timeout(now, sender) };
+    }
+    /// The same after an ACK or a repair, where a gap may have a timer of its own.
+    fn restart_rto(&mut self, now: Time, sender: &Sender) {
+        self.rearm_rto(now, sender);
         if self.loss_at != Time::MAX && self.detector.restarts_timer_on_news() {
-            self.rto_at = self.rto_at.max(self.loss_at); // a gap has its own timer
+            self.rto_at = self.rto_at.max(self.loss_at);
         }
     }
     /// The retransmission timeout in force. The board is not empty.
@@ -663,7 +667,7 @@ impl LossRecovery {
                 self.probe_at = Time::MAX;
                 let alive = self.detector.restarts_timer_on_news();
                 if alive || LossRecovery::predates_head(sender, summary) {
-                    self.rearm_rto(now, sender); // the path is alive, the hole has its own timer
+                    self.restart_rto(now, sender); // the path is alive, the hole has its own timer
                 }
             }
             return;
@@ -679,7 +683,7 @@ impl LossRecovery {
             self.rtt.collapse();
         }
         if !keeps || sender.board().is_empty() {
-            self.rearm_rto(now, sender);
+            self.restart_rto(now, sender);
         }
         self.rearm_probe(now, sender, receiver, true);
     }

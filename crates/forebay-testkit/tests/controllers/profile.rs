@@ -1,0 +1,147 @@
+//! Verus's delay profile follows the rate of the path: in closed form after a step, and by rank
+//! against a measured trace; and what the default reaches on measured traces.
+#![allow(clippy::print_stdout)] // the figures
+
+use forebay_base::{FlowId, Span, Time};
+use forebay_lab::reproduce::{ComparedRow, ExperimentText, ReproduceOptions, reproduce};
+use forebay_prerequisites::measured_trace;
+use forebay_scenario::{LoadOptions, Scenario};
+use forebay_sim::{Options, Role, Simulation};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+/// One flow of one protocol over `link`, 20 ms each way, without a limit of the buffer.
+fn simulation(link: &str, protocol: &str) -> Simulation {
+    let text = format!(
+        r#"
+until_s = 1000
+routers = ["core", "bs"]
+protocols = ["verus", "verus-r4", "paper"]
+[protocol]
+verus-r4 = {{ of = "verus", r = 4 }}
+paper = {{ of = "verus", preset = "paper" }}
+[link_defaults]
+delay = "0ms"
+rate = "10Gbit/s"
+queue = "1000000packets"
+[[links]]
+a = "core"
+b = "bs"
+delay = "20ms"
+{link}
+[[hosts]]
+name = "server"
+attach = "core"
+[[hosts]]
+name = "phone"
+attach = "bs"
+[[flows]]
+src = "server"
+dst = "phone"
+endless = true
+"#
+    );
+    let scenario = Scenario::parse(&text, "profile.toml", &LoadOptions::default());
+    let spec = scenario.expect("sound").build(protocol, 1).expect("it builds");
+    Simulation::new(&spec, 1, Options::default()).expect("a sound network")
+}
+
+/// f(w) in ms as the flow's series have it: 16 points up to the largest window seen,
+/// and beyond it the line through the last two.
+fn profile_ms(sim: &Simulation, w: f64) -> f64 {
+    let connection = sim.connection(FlowId(0), Role::Client).expect("it began");
+    let (mut top, mut curve_ms) = (0.0, [0.0; 17]);
+    connection.observe(0, &mut |seen| match seen.name.strip_prefix("profile_") {
+        Some("top") => top = seen.value,
+        Some(k) => curve_ms[k.parse::<usize>().expect("a number")] = seen.value * 1e3,
+        None => {}
+    });
+    let at = w / top * 16.0;
+    assert!(at >= 1.0, "{w} packets of {top}");
+    let below = (at as usize).min(15);
+    curve_ms[below] + (at - below as f64) * (curve_ms[below + 1] - curve_ms[below])
+}
+
+/// 12 kbit and a packet of 10 and 20 Mbit/s: 1.2 and 0.6 ms. Beyond 40 ms a window w takes as long
+/// as w packets do.
+#[test]
+fn when_the_rate_doubles_the_delay_of_a_window_halves_in_2_s() {
+    let steps = "rate = \"10Mbit/s\"\nschedule = [{ at = \"20s\", rate = \"20Mbit/s\" }, \
+                 { at = \"40s\", rate = \"10Mbit/s\" }]\nreverse = { schedule = [] }";
+    let mut sim = simulation(steps, "verus");
+    for (at_s, ms_per_packet) in [(20, 1.2), (22, 0.6), (40, 0.6), (42, 1.2)] {
+        sim.run_until(Time::from_secs(at_s)).expect("every packet is accounted for");
+        for w in [60.0, 80.0, 120.0, 160.0] {
+            let (found_ms, expected_ms) = (profile_ms(&sim, w), (ms_per_packet * w).max(41.0));
+            println!("{at_s} s: f({w}) = {found_ms:.1} ms, the rate gives {expected_ms:.1}");
+            assert!((found_ms / expected_ms - 1.0).abs() < 0.15, "{at_s} s: f({w}) = {found_ms}");
+        }
+    }
+}
+
+/// Milliseconds at which a packet may leave.
+fn opportunities_ms(trace: &Path) -> Vec<u64> {
+    let text = fs::read_to_string(trace).expect("a trace");
+    text.lines().map(|line| line.trim().parse().expect("milliseconds")).collect()
+}
+
+/// Ranks, those of equal values their mean.
+fn ranks(values: &[f64]) -> Vec<f64> {
+    let count = |holds: &dyn Fn(f64) -> bool| values.iter().filter(|&&v| holds(v)).count() as f64;
+    values.iter().map(|&v| count(&|o| o < v) + (count(&|o| o == v) - 1.0) / 2.0).collect()
+}
+
+fn spearman(a: &[f64], b: &[f64]) -> f64 {
+    let mean = (a.len() - 1) as f64 / 2.0;
+    let (a, b) = (ranks(a), ranks(b));
+    let product = |a: &[f64], b: &[f64]| -> f64 {
+        a.iter().zip(b).map(|(x, y)| (x - mean) * (y - mean)).sum()
+    };
+    product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
+}
+
+#[test]
+fn spearman_is_that_of_a_textbook() {
+    // 1 - 6 sum(d^2) / (n (n^2 - 1)) with d = 0, 2, 0, 1, 3.
+    let found = spearman(&[1.0, 2.0, 3.0, 4.0, 5.0], &[10.0, 30.0, 20.0, 60.0, 15.0]);
+    assert!((spearman(&[1.0, 2.0, 3.0], &[3.0, 2.0, 1.0]) + 1.0).abs() < 1e-12);
+    assert!((found - 0.3).abs() < 1e-12, "{found}");
+}
+
+/// f(120 packets) after each fit, and the rate of the link in the second before it: their rank
+/// correlation over the trace.
+fn correlation(trace: &Path, protocol: &str) -> f64 {
+    let opportunities_ms = opportunities_ms(trace);
+    let end_s = opportunities_ms.last().expect("a trace") / 1000;
+    let mut sim = simulation(&format!("trace = {{ file = {trace:?} }}"), protocol);
+    sim.run_until(Time::from_secs(10)).expect("every packet is accounted for");
+    let (mut rates, mut delays_ms, mut before_ms) = (Vec::new(), Vec::new(), 0.0);
+    while sim.now() < Time::from_secs(end_s) {
+        sim.run_until(sim.now() + Span::from_millis(20)).expect("every packet is accounted for");
+        let found_ms = profile_ms(&sim, 120.0);
+        if found_ms != before_ms {
+            let now_ms = sim.now().as_millis();
+            let until = |ms: u64| opportunities_ms.partition_point(|&at| at < ms) as f64;
+            rates.push(until(now_ms) - until(now_ms - 1000));
+            delays_ms.push(found_ms);
+            before_ms = found_ms;
+        }
+    }
+    spearman(&rates, &delays_ms)
+}
+
+#[test]
+fn the_profile_follows_the_rate_of_a_measured_city() {
+    // Least size of the correlation of the default with R = 2 and 4.
+    for (file, least) in
+        [("City_Driving_UL.csv.out", [0.9, 0.9]), ("4_city_driving.trace", [0.7, 0.8])]
+    {
+        let Some(trace) = measured_trace(file) else { return };
+        for (protocol, least) in ["verus", "verus-r4"].into_iter().zip(least) {
+            let found = correlation(&trace, protocol);
+            println!("{file}, {protocol}: {found:.3}; paper {:.3}", correlation(&trace, "paper"));
+            assert!(found <= -least, "{file}, {protocol}: {found}");
+        }
+    }
+}
