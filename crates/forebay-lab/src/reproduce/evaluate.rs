@@ -81,8 +81,8 @@ impl Measured<'_> {
             Measure::PassedRatio { port, flows, within_s } => {
                 self.passed_ratio(port, flows, *within_s)
             }
-            Measure::ProfileFollows { link, packets, every_s, within_s } => {
-                self.profile_follows(self.link(link), *packets, *every_s, *within_s)
+            Measure::ProfileFollows { link, packets, over_s, within_s } => {
+                self.profile_follows(self.link(link), *packets, *over_s, *within_s)
             }
             Measure::SlowStartPeak { flow, segment_bytes } => {
                 let bytes = self.recording.slow_start_bytes(index(*flow))?;
@@ -269,25 +269,26 @@ impl Measured<'_> {
         (0..windows).filter_map(rate).collect()
     }
 
-    /// Rank correlation, over the whole bins of a stretch, of what the link could carry in a bin and
-    /// the delay that the profile has at its end under that window.
+    /// Rank correlation, over the fits of a stretch, of what the link could carry in the `over_s`
+    /// before a fit and the delay that the profile has after it under that window.
     fn profile_follows(
         &self,
         link: usize,
         packets: f64,
-        every_s: f64,
-        [from_s, until_s]: [f64; 2],
+        over_s: f64,
+        within_s: [f64; 2],
     ) -> Option<f64> {
         let window = self.recording.place_of_window(packets);
-        let bins = ((until_s - from_s) / every_s + 1e-9).floor() as u32;
-        let pair = |bin: u32| {
-            let start_s = from_s + f64::from(bin) * every_s;
-            let looks = self.recording.within([start_s, start_s + every_s]);
-            let (first, last) = (looks.first()?, looks.last()?);
-            let could = self.capacities[link].bytes(time_of(first), time_of(last));
-            Some((could, last.profile_s[window]?))
+        let pair = |looks: &[Sample]| {
+            let [before, after] = [&looks[0], &looks[1]];
+            let delay_s = after.profile_s[window]?;
+            let fitted = before.profile_s[window] != Some(delay_s);
+            let looks = self.recording.within([after.at_s - over_s, after.at_s]);
+            let could = self.capacities[link].bytes(time_of(looks.first()?), time_of(after));
+            fitted.then_some((could, delay_s))
         };
-        rank_correlation(&(0..bins).filter_map(pair).collect::<Vec<_>>())
+        let looks = self.recording.within(within_s);
+        rank_correlation(&looks.windows(2).filter_map(pair).collect::<Vec<_>>())
     }
 
     fn passed_ratio(&self, port: &str, flows: &[u32], within_s: [f64; 2]) -> Option<f64> {

@@ -105,9 +105,10 @@ pub(super) enum Measure {
     /// The largest window of a sender, in segments of this many bytes, up to the look at which it
     /// first has a slow start threshold: its first slow start is over.
     SlowStartPeak { flow: u32, segment_bytes: u32 },
-    /// Spearman's rank correlation, over bins of `every_s`, of what a directed link could carry in a
-    /// bin and the delay that the profile of flow 1 has at its end under a window of `packets`.
-    ProfileFollows { link: String, packets: f64, every_s: f64, within_s: [f64; 2] },
+    /// Spearman's rank correlation, over the fits of flow 1's profile in a stretch, of what a
+    /// directed link could carry in the `over_s` before a fit and the delay after it under a window
+    /// of `packets`.
+    ProfileFollows { link: String, packets: f64, over_s: f64, within_s: [f64; 2] },
     /// Mean over time (all of it if no stretch is given) of Jain's index over smoothed goodputs,
     /// sampled at this interval.
     JainSampled { every_s: f64, over: Over, within_s: Option<[f64; 2]> },
@@ -345,7 +346,9 @@ impl Measure {
             | Measure::Against { metric, class: Some(_), .. } => {
                 named("metric of classes", metric, names(ClassMetrics::default().numbers()))
             }
-            Measure::ClassReaches { over_s, .. } if *over_s <= 0.0 => {
+            Measure::ClassReaches { over_s, .. } | Measure::ProfileFollows { over_s, .. }
+                if *over_s <= 0.0 =>
+            {
                 Err(format!("expected more than 0 seconds, found {over_s}"))
             }
             Measure::Reference(name) => {
@@ -361,7 +364,6 @@ impl Measure {
             | Measure::JainSampled { every_s, .. }
             | Measure::JainBins { every_s, .. }
             | Measure::ThroughputBins { every_s, .. }
-            | Measure::ProfileFollows { every_s, .. }
                 if *every_s <= 0.0 =>
             {
                 Err(format!("expected more than 0 seconds, found {every_s}"))

@@ -150,7 +150,7 @@ fn errors_say_where_and_what_was_expected() {
         ),
         (
             MEASURE,
-            "profile_follows = { link = \"0-2\", packets = 0.0, every_s = 1.0, within_s = [0.0, 9.0] }",
+            "profile_follows = { link = \"0-2\", packets = 0.0, over_s = 1.0, within_s = [0.0, 9.0] }",
             "f:20:11",
             "expected a window of 1 packet or more, found 0",
         ),
@@ -211,8 +211,8 @@ fn dumbbell() -> (RunResult, LinkNames) {
 /// One look per second of three flows of 10 MB: the first gets 1 MB/s from 0 to 10 s, the second 2
 /// MB/s from 0 to 5 s, the third nothing. The first link takes as much as the first gets. Its
 /// interface holds 10 kB of the first flow more each second, 5 kB of the second; what left it of
-/// them is 3 MB/s and 1 MB/s. A window of 120 packets has no delay at 0 and 1 s, 0.1 s up to 6 s,
-/// 0.05 s from then on.
+/// them is 3 MB/s and 1 MB/s. A window of 120 packets has no delay at 0 and 1 s, then 180 to 140
+/// ms, and from 7 s on 70 to 100 ms.
 fn looks() -> Recording {
     let look = |s: u64| Sample {
         at_s: s as f64,
@@ -230,7 +230,7 @@ fn looks() -> Recording {
                 FlowTotals { cached_bytes: 100_000 - 5_000 * s, passed_bytes: 0 },
             ],
         }],
-        profile_s: vec![(s >= 2).then_some(if s <= 6 { 0.1 } else { 0.05 })],
+        profile_s: vec![(s >= 2).then_some(0.01 * if s <= 6 { 20 - s } else { s } as f64)],
     };
     let recording = Recording::of(vec![0], (0..=10).map(look).collect());
     let recording = recording.with_windows(vec![120.0]);
@@ -354,19 +354,18 @@ fn bins_by_hand() {
     close(of("link_share = { link = \"0-4\", epochs_s = [[3.0, 8.0]] }"), 40.0 / 140.0);
 }
 
-/// Of the bins that end at 2 to 10 s four are slow and five fast, and the profile is a second late.
-/// Ranks from their mean: -2.5 four times and 2 five times on both sides, with squares of 45 and
-/// products of -20, -20 and 4.
+/// Fits at 2 to 10 s, four after a slow second and five after a fast one. Ranks from their mean:
+/// -2.5 four times and 2 five times; of the delays 4, 3, 2 and 1, then 0, -4, -3, -2 and -1. The
+/// squares are 45 and 60, the products -45.
 #[test]
 fn a_profile_follows_the_rate_by_hand() {
     let of = |within: &str| {
-        let rest = format!("packets = 120, every_s = 1.0, within_s = {within}");
+        let rest = format!("packets = 120, over_s = 1.0, within_s = {within}");
         values(&[&format!("profile_follows = {{ link = \"0-4\", {rest} }}")])[0]
     };
-    let close =
-        |a: Option<f64>, b: f64| assert!((a.unwrap() - b).abs() < 1e-12, "{a:?} is not {b}");
-    close(of("[0.0, 10.0]"), -36.0 / 45.0);
-    // Two bins with a profile are too few; one rate has no order.
+    let (found, expected) = (of("[0.0, 10.0]").unwrap(), -45.0 / f64::sqrt(45.0 * 60.0));
+    assert!((found - expected).abs() < 1e-12, "{found} is not {expected}");
+    // Two fits are too few; one rate has no order.
     assert_eq!(of("[0.0, 3.0]"), None);
     assert_eq!(of("[0.0, 5.0]"), None);
 }

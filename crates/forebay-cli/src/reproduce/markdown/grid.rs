@@ -139,7 +139,9 @@ impl Group {
         let there = || rows.iter().copied().flatten();
         let (unit, scale) = unit_of(there().next().expect("a group has a row"));
         let sizes = there().filter_map(|row| row.measured).map(|mean| (mean * scale).abs());
-        let typical = sizes.fold(0.0, f64::max);
+        let mut sizes: Vec<f64> = sizes.collect();
+        sizes.sort_by(f64::total_cmp);
+        let typical = sizes.get(sizes.len() / 2).copied().unwrap_or_default();
         let cells: Vec<Option<Cell>> =
             rows.iter().map(|row| row.map(|row| Cell::of(row, typical))).collect();
         let published = || cells.iter().flatten().map(|cell| cell.published.as_ref());
