@@ -280,7 +280,8 @@ pub enum LossPolicy {
     /// A timer for each gap, of srtt x num / den.
     // A packet is missing once one that was sent later has arrived, and lost if it is still missing
     // when the timer, which runs from then, expires (Verus section 5.2). A late ACK without a gap
-    // declares nothing; where no ACK comes the RTO sends the first packet again.
+    // declares nothing. Where ACKs end, a tail loss probe leaves (RFC 8985 section 7); the RTO
+    // sends the first packet again. A time below srtt grows with DSACKs, to srtt.
     #[serde(untagged)]
     GapTimer {
         /// Numerator. Range: 1 or more.

@@ -20,8 +20,8 @@
 //!    (section 4.4). Then `W = M w_p`, the first fit of the profile, `D_est = f(W)`;
 //! 6. a loss: `W = M w_p`, `D_est = f(W)` (eq. 6); the profile learns nothing until a packet that
 //!    left under at most W is acknowledged. Meanwhile `W += 1 / W` with each (section 4.5);
-//! 7. a packet is lost if it is missing `3 srtt` after a later one has arrived (section 5.2). An ACK
-//!    that is late without a gap is a delay. After a timeout nothing leaves but what the timer sends
+//! 7. a packet is lost if it is missing `3 srtt` after a later one has arrived (section 5.2). A
+//!    late ACK without a gap is a delay. After a timeout nothing leaves but what the timer sends
 //!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!

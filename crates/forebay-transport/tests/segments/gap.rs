@@ -1,5 +1,6 @@
-//! The gap timer: Verus section 5.2, "for every missing sequence number [...] a timeout timer of
-//! 3 x delay. If the missing packet arrives before the timer expires, no packet loss is identified".
+//! The gap timer: Verus section 5.2, "for every missing sequence number Verus creates a timeout
+//! timer of 3 x delay. If the missing packet arrives before the timer expires, no packet loss is
+//! identified".
 
 use crate::common::{Bench, Inject, Lab, MSS, Reaction, Seg, Window, data, ms, plain};
 use forebay_base::{Rng, Span, Stream, Time};

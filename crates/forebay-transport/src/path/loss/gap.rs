@@ -1,6 +1,6 @@
-//! [`LossPolicy::GapTimer`]: a transmission is missing once one that was sent later has arrived; it
-//! is lost if it is missing for srtt x num / den (Verus section 5.2). An ACK that is late, without a
-//! gap, is a delay: it declares nothing.
+//! [`LossPolicy::GapTimer`]: a transmission is missing once a later one has arrived, and lost if it
+//! is missing for srtt x num / den (Verus section 5.2). An ACK that is late, without a gap, is a
+//! delay: it declares nothing.
 //!
 //! "Sent later" is a comparison of transmission numbers, so retransmissions follow the same rule.
 //! What has arrived is known as RACK knows it. Where nothing arrives any more, the retransmission
