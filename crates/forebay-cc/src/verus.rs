@@ -25,18 +25,20 @@
 //!    again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
-//! What the preset `recommended` changes, each by a key of its own: windows that were not used
-//! for a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
-//! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); after a hold of rule
-//! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
-//! hold, and a packet more for each ACK, and the profile is fitted each round trip while the set
-//! point is at its top (`ramp`); D_min is measured anew with two packets in flight
-//! where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped (`refresh`,
-//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
-//! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
-//! next refresh (`coexist`); where packets are lost at delays below `R D_min`, the buffer is
-//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Without a key:
-//! a missing packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
+//! What the preset `recommended` changes, each by a key of its own: windows that were not used for
+//! a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
+//! `max(10, 2 W / n)`, and where n is 2 or less ACKs clock what leaves, up to W (`pacing`); W and S
+//! keep their fractions, and the set point goes in steps of a quarter of `(R - 1) D_min` at most
+//! (`fractional`); after a hold of rule 4, which a profile of another rate brings about, W is at
+//! most what came back in a D_min of the hold, and a packet more for each ACK, and the profile is
+//! fitted each round trip while the set point is at its top (`ramp`); D_min is measured anew with
+//! two packets in flight where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped
+//! (`refresh`, `verus/refresh.rs`); slow start ends with HyStart++, or eight delays in a row above
+//! `R D_min` (`slow_start`); where the set point is at D_min for 5 s and no delay is below
+//! `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the next refresh
+//! (`coexist`); where packets are lost at delays below `R D_min`, the buffer is shallow, and W is
+//! at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Without a key: a missing packet is
+//! waited for `srtt / 4` in rule 7, longer after DSACKs.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
