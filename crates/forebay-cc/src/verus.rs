@@ -20,23 +20,23 @@
 //!    (section 4.4). Then `W = M w_p`, the first fit of the profile, `D_est = f(W)`;
 //! 6. a loss: `W = M w_p`, `D_est = f(W)` (eq. 6); the profile learns nothing until a packet that
 //!    left under at most W is acknowledged. Meanwhile `W += 1 / W` with each (section 4.5);
-//! 7. a packet is lost if it is missing `3 srtt` after a later one has arrived (section 5.2). A
-//!    late ACK without a gap is a delay. After a timeout nothing leaves but what the timer sends
-//!    again, until an ACK comes;
+//! 7. a packet is lost if it is missing `3 srtt` after a later one has arrived (section 5.2). An
+//!    ACK that is late without a gap is a delay. After a timeout nothing leaves but what the timer
+//!    sends again, until an ACK comes;
 //! 8. the profile is fitted every second.
 //!
-//! What the preset `recommended` changes, each by a key of its own: windows that were not used
-//! for a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
-//! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); after a hold of rule
-//! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
-//! hold, and a packet more for each ACK, and the profile is fitted each round trip while the set
-//! point is at its top (`ramp`); D_min is measured anew with two packets in flight
-//! where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped (`refresh`,
-//! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
-//! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
-//! next refresh (`coexist`); where packets are lost at delays below `R D_min`, the buffer is
-//! shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`). Without a key:
-//! a missing packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
+//! What the preset `recommended` changes, each by a key of its own: windows that were not used for
+//! a second follow the rate of the path, and the profile is fitted each round trip while the set
+//! point is at its top (`follow_rate`); S is spread over the epoch, and at most `max(10, 2 W / n)`,
+//! and where n is 2 or less ACKs clock what leaves, up to W (`pacing`); W and S keep their
+//! fractions, and the set point goes in steps of a quarter of `(R - 1) D_min` at most
+//! (`fractional`); D_min is measured anew with two packets in flight where D_max stays above
+//! `1.25 D_min` for 10 s, or the delay has jumped (`refresh`, `verus/refresh.rs`); slow start ends
+//! with HyStart++, or eight delays in a row above `R D_min` (`slow_start`); where the set point is
+//! at D_min for 5 s and no delay is below `1.5 R D_min`, others fill the queue, and the window is
+//! CUBIC's until the next refresh (`coexist`); where packets are lost at delays below `R D_min`,
+//! the buffer is shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
+//! Without a key: a missing packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
@@ -123,28 +123,6 @@ fn w_p(tag: Tag) -> f64 {
     (tag.0 & !EXCLUDE_FROM_PROFILE) as f64
 }
 
-/// What W is at most after a hold, in packets.
-#[derive(Clone, Copy, Debug, Default)]
-struct Ramp {
-    most: f64,
-    /// Packets that came back in the hold, and its epochs; 0 after it.
-    acked: f64,
-    epochs: f64,
-}
-
-impl Ramp {
-    /// An epoch of a hold; D_min takes `d_min_epochs`.
-    fn hold(&mut self, acked: f64, d_min_epochs: f64) {
-        self.acked += acked;
-        self.epochs += 1.0;
-        self.most = (self.acked / self.epochs * d_min_epochs).max(BOTTOM);
-    }
-    /// An epoch after it.
-    fn grow(&mut self, acked: f64) {
-        *self = Ramp { most: self.most + acked, acked: 0.0, epochs: 0.0 };
-    }
-}
-
 /// The sender of one path.
 #[derive(Clone, Debug)]
 pub struct Verus {
@@ -158,9 +136,6 @@ struct State {
     /// W, in packets.
     window: f64,
     in_flight_bytes: u64,
-    /// Packets that came back in this epoch.
-    acked: f64,
-    ramp: Option<Ramp>,
     /// What is left of S, and the part of a packet that was cut off.
     credits: u64,
     carry: f64,
@@ -220,8 +195,6 @@ impl Verus {
             state: Box::new(State {
                 window: window.max(1.0),
                 in_flight_bytes: 0,
-                acked: 0.0,
-                ramp: None,
                 credits: 0,
                 carry: 0.0,
                 clocked: None,
@@ -425,7 +398,7 @@ impl State {
     fn on_epoch(&mut self, now: Time) {
         // A profile that ends below the set point does not wait for its second.
         let d_rtt = Span::from_secs_f64(self.d_rtt_ms / 1e3);
-        let sooner = self.rules.ramp && self.at_top && now.since(self.fitted_at) >= d_rtt;
+        let sooner = self.rules.follow_rate && self.at_top && now.since(self.fitted_at) >= d_rtt;
         if (now >= self.next_fit || sooner) && self.rules.update.is_some() {
             self.fit(now);
         }
@@ -436,20 +409,9 @@ impl State {
         } else {
             self.profile.window(self.d_est_ms) as f64
         };
-        let bound = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window));
-        let acked = core::mem::take(&mut self.acked);
-        if hold && self.rules.ramp {
-            self.ramp.get_or_insert_default().hold(acked, self.d_min_ms / ms(self.rules.epoch));
-        } else if let Some(ramp) = &mut self.ramp {
-            ramp.grow(acked);
-            if ramp.most >= self.profile.reach() as f64 {
-                self.ramp = None;
-            }
-        }
-        let growth = self.ramp.as_ref().map_or(f64::INFINITY, |ramp| ramp.most);
-        let most = bound.unwrap_or(f64::INFINITY).min(growth);
-        self.set_window(window.min(most));
-        if most < window {
+        self.set_window(window);
+        if let Some(most) = self.bound.as_mut().and_then(|bound| bound.on_epoch(now, window)) {
+            self.set_window(most);
             let highest_ms = self.profile.delay_ms(most).max(self.d_min_ms) + self.rules.up_ms;
             self.d_est_ms = self.d_est_ms.min(highest_ms);
         }
@@ -638,7 +600,6 @@ impl Controller for Verus {
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         let state = &mut self.state;
         state.in_flight_bytes = ack.in_flight_bytes;
-        state.acked += ack.delivered_bytes as f64 / state.mss_bytes();
         if ack.delivered_bytes > 0 {
             (state.last_ack, state.silent) = (now, false);
         }

@@ -62,7 +62,8 @@ pub struct Params {
     /// equation 2.
     pub quantile: Option<f64>,
     /// Windows that were not used for a second get the delay that the rate of the last second gives
-    /// them. `recommended`: true.
+    /// them, and the profile is fitted each round trip while the set point is at its top.
+    /// `recommended`: true.
     pub follow_rate: Option<bool>,
     /// Packets of an epoch leave spread over it, not at once. `recommended`: true.
     pub pacing: Option<bool>,
@@ -72,10 +73,6 @@ pub struct Params {
     /// D_min is measured anew with two packets in flight: where delays stay above it for 10 s, and
     /// at once where they jump beyond R D_min. `recommended`: true.
     pub refresh: Option<bool>,
-    /// Once the set point has come down to D_min with packets in flight, W begins with what came
-    /// back in that time, and grows by a packet per ACK at most; and the profile is fitted each
-    /// round trip while the set point is at its top. `recommended`: true.
-    pub ramp: Option<bool>,
     /// The window is CUBIC's while others keep the queue beyond R D_min. `recommended`: true.
     pub coexist: Option<bool>,
     /// Where clearly more than 2 % of a round trip is lost at delays below R D_min, the window is
@@ -104,7 +101,6 @@ pub(super) struct Rules {
     pub pacing: bool,
     pub fractional: bool,
     pub refresh: bool,
-    pub ramp: bool,
     pub coexist: bool,
     pub loss_bound: bool,
     pub queue_ms: f64,
@@ -147,7 +143,6 @@ impl Params {
             pacing: self.pacing.unwrap_or(own),
             fractional: self.fractional.unwrap_or(own),
             refresh: self.refresh.unwrap_or(own),
-            ramp: self.ramp.unwrap_or(own),
             coexist: self.coexist.unwrap_or(own),
             loss_bound: self.loss_bound.unwrap_or(own),
             queue_ms: self.queue_ms.unwrap_or(0.0),
