@@ -109,24 +109,25 @@ fn spearman_is_that_of_a_textbook() {
     assert!((found - 0.3).abs() < 1e-12, "{found}");
 }
 
-/// f(120 packets) after each fit, and the rate of the link in the second before it: their rank
-/// correlation over the trace.
+/// f(120 packets) after a fit in each second, and the rate of the link in the second before it:
+/// their rank correlation over the trace.
 fn correlation(trace: &Path, protocol: &str) -> f64 {
     let opportunities_ms = opportunities_ms(trace);
     let end_s = opportunities_ms.last().expect("a trace") / 1000;
     let mut sim = simulation(&format!("trace = {{ file = {trace:?} }}"), protocol);
     sim.run_until(Time::from_secs(10)).expect("every packet is accounted for");
-    let (mut rates, mut delays_ms, mut before_ms) = (Vec::new(), Vec::new(), 0.0);
+    let (mut rates, mut delays_ms, mut before_ms, mut last) = (vec![], vec![], 0.0, sim.now());
     while sim.now() < Time::from_secs(end_s) {
         sim.run_until(sim.now() + Span::from_millis(20)).expect("every packet is accounted for");
         let found_ms = profile_ms(&sim, 120.0);
-        if found_ms != before_ms {
+        if found_ms != before_ms && sim.now().since(last) >= Span::from_millis(980) {
+            last = sim.now();
             let now_ms = sim.now().as_millis();
             let until = |ms: u64| opportunities_ms.partition_point(|&at| at < ms) as f64;
             rates.push(until(now_ms) - until(now_ms - 1000));
             delays_ms.push(found_ms);
-            before_ms = found_ms;
         }
+        before_ms = found_ms;
     }
     spearman(&rates, &delays_ms)
 }
