@@ -165,9 +165,9 @@ fn frontier() -> Option<Vec<ComparedRow>> {
     Some(reproduce(&wanted, &options).expect("the experiment runs").rows)
 }
 
-/// Means over eight traces: R = 2 has Vegas's throughput, at 1.7 times its queue; R = 4 has BBR v3's,
-/// at 0.94 of its queue. A profile that does not follow the rate costs 3 % of the throughput and
-/// saves no delay.
+/// Means over eight traces: R = 2 has Vegas's throughput, at 1.7 times its queue; R = 4 has BBR
+/// v3's, at 0.94 of its queue. A profile that does not follow the rate costs 3 % of the throughput
+/// and saves no delay.
 #[test]
 fn on_measured_channels_a_profile_that_follows_is_better_on_both_axes() {
     let Some(rows) = frontier() else { return };
