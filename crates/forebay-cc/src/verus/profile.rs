@@ -16,7 +16,7 @@
 //! 4. monotone cubic through them (Fritsch and Carlson 1980, doi:10.1137/0717021, with the
 //!    derivatives of Fritsch and Butland 1984, doi:10.1137/0905021), a value for each whole w;
 //! 5. above the largest window seen, w_top, a line to `w_top + max(10, w_top)`. Its slope is that
-//!    of the ray, `D_0 / W_0`, if rule 2 knows it; else `max(0.05, (d_top - D_min) / w_top, slope of
+//!    of the ray, `D_0 / W_0`, if rule 2 knows it; else `max(0.05, (d_top - D_min) / w_top, that of
 //!    the upper quarter)` in ms per packet; where the queue was nearly empty the smaller one.
 //!
 //! So f never decreases, and has an inverse: the largest w with `f(w) <= d`.
