@@ -4,19 +4,19 @@
 //! that left under a window of w:
 //!
 //! 1. `d_w <- d_w + (D - d_w) / 8` with each delay D; the first one as it is (authors' code);
-//! 2. the rate of the path: the ACKs of a second, or of four round trips if they take longer, had a
-//!    mean delay D_0 under a mean window W_0, so the path delivered `W_0 / D_0`, and at that rate
+//! 2. the rate of the path: the ACKs of a second, or of four round trips if they take longer, had
+//!    a mean delay D_0 under a mean window W_0, so the path delivered `W_0 / D_0`, and at that rate
 //!    any window w has the delay `ray(w) = max(D_min, D_0 w / W_0)`. That is the new delay of each
-//!    point that was not seen in that time, with the weight of one delay. Where `D_0 <= 1.25 D_min`
-//!    the queue was nearly empty and the path may be faster: such points are lowered to the ray, and
+//!    point that was not seen in that time, with the weight of one delay. With `D_0 <= 1.25 D_min`
+//!    the queue was nearly empty and the path may be faster: such points are lowered to the ray,
 //!    none is raised. What was seen stays as it is: delays that others cause do not grow with one's
 //!    own window;
 //! 3. isotonic fit of the points, weighted by how often each was seen, 50 at most (pool adjacent
 //!    violators);
 //! 4. monotone cubic through them (Fritsch and Carlson 1980, doi:10.1137/0717021, with the
 //!    derivatives of Fritsch and Butland 1984, doi:10.1137/0905021), a value for each whole w;
-//! 5. above the largest window seen, w_top, a line to `w_top + max(10, w_top)`. Its slope is that of
-//!    the ray, `D_0 / W_0`, if rule 2 knows it; else `max(0.05, (d_top - D_min) / w_top, slope of
+//! 5. above the largest window seen, w_top, a line to `w_top + max(10, w_top)`. Its slope is that
+//!    of the ray, `D_0 / W_0`, if rule 2 knows it; else `max(0.05, (d_top - D_min) / w_top, that of
 //!    the upper quarter)` in ms per packet; where the queue was nearly empty the smaller one.
 //!
 //! So f never decreases, and has an inverse: the largest w with `f(w) <= d`.
