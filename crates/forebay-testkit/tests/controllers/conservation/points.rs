@@ -123,11 +123,11 @@ pub const POINTS: &[Point] = &[
     point("1Gbit/s", 40, Bdp(4.0), 10),
     point("1Gbit/s", 40, Packets(5), 10),
     // ACKs through a slow link: 52 bytes each.
-    point("1Mbit/s", 40, Packets(100), 300).back("20kbit/s", 20).short(),
+    point("1Mbit/s", 40, Packets(100), 300).back("20kbit/s", 20),
     point("1Mbit/s", 40, Packets(100), 300).back("20kbit/s", 100),
     point("10Mbit/s", 40, Bdp(4.0), 60).back("100kbit/s", 50),
     point("100kbit/s", 100, Packets(50), 300).back("2kbit/s", 20),
-    point("10Mbit/s", 40, Bdp(4.0), 60).back("100kbit/s", 50).flows(20),
+    point("10Mbit/s", 40, Bdp(4.0), 60).back("100kbit/s", 50).flows(20).short(),
     // Random loss.
     point("100kbit/s", 600, Packets(50), 300).loss(0.01),
     point("1Mbit/s", 100, Packets(50), 300).loss(0.001),
