@@ -3,6 +3,7 @@
 
 mod bucket;
 mod cellular;
+mod fading;
 mod trace;
 mod wifi;
 

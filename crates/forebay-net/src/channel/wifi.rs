@@ -23,7 +23,7 @@
 //! is sent again; an aggregate of which nothing arrives is answered, too. Times are rounded up to a
 //! millisecond. The access point is taken to have packets for whole aggregates.
 
-use super::cellular::{Branch, Draws, power_of};
+use super::fading::{Branch, Draws, power_of};
 use alloc::vec;
 use alloc::vec::Vec;
 
@@ -439,8 +439,8 @@ mod tests {
         assert_eq!(window.received, 0);
     }
 
-    /// A share e of packets fails, so that 1 - e of those sent arrive; aggregates of ten packets are
-    /// too short for the window to matter. A lost block ACK costs an exchange.
+    /// A share e of packets fails, so that 1 - e of those sent arrive; aggregates of ten packets
+    /// are too short for the window to matter. A lost block ACK costs an exchange.
     #[test]
     fn failures_and_lost_block_acks_cost_their_share() {
         // 1 dB above the sensitivity of MCS 7, 1.1 % fails.
