@@ -10,12 +10,12 @@ pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> Stri
     let mut about = over_seeds(rows);
     about[..1].make_ascii_uppercase();
     let marks = match rows.iter().any(|row| row.published.is_some()) {
-        true => format!(" **Bold** contradicts the {0}, _italic_ exceeds it.", experiment.label),
+        true => format!("**Bold** contradicts the {0}, _italic_ exceeds it.\n", experiment.label),
         false => String::new(),
     };
     let version = env!("CARGO_PKG_VERSION");
     let digest = &experiment.digest;
-    let mut text = format!("{about}.{marks} Forebay {version}, digest of seed 1 `{digest}`.\n");
+    let mut text = format!("{about}.\n{marks}Forebay {version}, digest of seed 1 `{digest}`.\n");
     match experiment.tables {
         Tables::ByQuantity => by_quantity(experiment, rows, &mut text),
         Tables::BySetup | Tables::Lines => by_setup(experiment, rows, &mut text),
