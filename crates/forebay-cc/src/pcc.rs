@@ -42,8 +42,9 @@
 //! T and a decision begins: where the receive buffer holds back what is sent, experiments send the
 //! same and utility is uninformative. The code's jump to the rate of arrivals above
 //! 200 Mbit/s is left out. After a timeout, for which the paper has no rule, one segment may be in
-//! flight until an ACK comes (RFC 5681 section 3.1), and intervals from before it do not count. ECN marks are not answered: an echo does not say which packet, so that
-//! no interval can be charged with it.
+//! flight until an ACK comes (RFC 5681 section 3.1), and intervals from before it do not count. ECN
+//! marks are not answered: an echo does not say which packet, so that no interval can be charged
+//! with it.
 
 use crate::ParamError;
 use crate::controller::{

@@ -9,8 +9,8 @@
 //! 2. `pacing_rate = grant` of the last ACK, the SYN-ACK included: the first data packet leaves
 //!    at it, one round trip after the SYN. No window but that of sequence numbers;
 //! 3. losses and ECN change nothing: the rate is the routers'. What is lost is found as the
-//!    transport is configured, and leaves again at the granted rate; after a timeout one segment may
-//!    be in flight until an ACK comes (RFC 5681 section 3.1);
+//!    transport is configured, and leaves again at the granted rate; after a timeout one segment
+//!    may be in flight until an ACK comes (RFC 5681 section 3.1);
 //! 4. a grant "not set" says that no RCP router is on the path: the flow is one of NewReno, from
 //!    the initial window on, until a rate comes. So it is before the first grant;
 //! 5. a slow flow sends short packets, so that one leaves every `K = min(0.5 s, 2 min RTT)` and

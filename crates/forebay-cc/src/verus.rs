@@ -29,7 +29,8 @@
 //! for a second follow the rate of the path (`follow_rate`); S is spread over the epoch, and at most
 //! `max(10, 2 W / n)` (`pacing`); W and S keep their fractions (`fractional`); after a hold of rule
 //! 4, which a profile of another rate brings about, W is at most what came back in a D_min of the
-//! hold, and a packet more for each ACK (`ramp`); D_min is measured anew with two packets in flight
+//! hold, and a packet more for each ACK, and the profile is fitted each round trip while the set
+//! point is at its top (`ramp`); D_min is measured anew with two packets in flight
 //! where D_max stays above `1.25 D_min` for 10 s, or the delay has jumped (`refresh`,
 //! `verus/refresh.rs`); slow start ends early (`slow_start`); where the set point is at D_min for 5
 //! s and no delay is below `1.5 R D_min`, others fill the queue, and the window is CUBIC's until the
@@ -179,6 +180,9 @@ struct State {
     /// When the next epoch begins, unless nothing asks for one.
     next_epoch: Time,
     next_fit: Time,
+    fitted_at: Time,
+    /// The set point is at the top of the profile.
+    at_top: bool,
     last_ack: Time,
     /// Delays of this epoch.
     delays_ms: Vec<f64>,
@@ -229,6 +233,8 @@ impl Verus {
                 idle: false,
                 next_epoch: Time::ZERO + first,
                 next_fit: Time::ZERO,
+                fitted_at: Time::ZERO,
+                at_top: false,
                 last_ack: Time::ZERO,
                 delays_ms: Vec::new(),
                 d_max_ms: None,
@@ -279,6 +285,7 @@ impl State {
         if self.d_min_ms.is_finite() {
             self.profile.fit(now, self.d_min_ms, self.d_rtt_ms);
         }
+        self.fitted_at = now;
         self.next_fit = now + self.rules.update.unwrap_or(Span::MAX);
     }
 
@@ -409,12 +416,17 @@ impl State {
             self.d_est_ms += up_ms;
         }
         let top_ms = self.profile.delay_ms(self.profile.reach() as f64);
-        self.d_est_ms = self.d_est_ms.min(top_ms.max(self.d_min_ms + up_ms));
+        let highest_ms = top_ms.max(self.d_min_ms + up_ms);
+        self.at_top = self.d_est_ms > highest_ms;
+        self.d_est_ms = self.d_est_ms.min(highest_ms);
         hold
     }
 
     fn on_epoch(&mut self, now: Time) {
-        if now >= self.next_fit && self.rules.update.is_some() {
+        // A profile that ends below the set point does not wait for its second.
+        let d_rtt = Span::from_secs_f64(self.d_rtt_ms / 1e3);
+        let sooner = self.rules.ramp && self.at_top && now.since(self.fitted_at) >= d_rtt;
+        if (now >= self.next_fit || sooner) && self.rules.update.is_some() {
             self.fit(now);
         }
         let least_ms = self.delays_ms.iter().copied().min_by(f64::total_cmp);

@@ -126,7 +126,8 @@ impl Profile {
 
     /// A packet that left under a window of `w` came back after `delay_ms` (equation 1).
     pub(super) fn add(&mut self, now: Time, w: u64, delay_ms: f64) {
-        let at = (w.max(1) as usize).min(self.largest) - 1;
+        let w = w.max(1);
+        let at = (w as usize).min(self.largest) - 1;
         if self.points.len() <= at {
             self.points.resize(at + 1, None);
         }

@@ -73,7 +73,8 @@ pub struct Params {
     /// at once where they jump beyond R D_min. `recommended`: true.
     pub refresh: Option<bool>,
     /// Once the set point has come down to D_min with packets in flight, W begins with what came
-    /// back in that time, and grows by a packet per ACK at most. `recommended`: true.
+    /// back in that time, and grows by a packet per ACK at most; and the profile is fitted each
+    /// round trip while the set point is at its top. `recommended`: true.
     pub ramp: Option<bool>,
     /// The window is CUBIC's while others keep the queue beyond R D_min. `recommended`: true.
     pub coexist: Option<bool>,

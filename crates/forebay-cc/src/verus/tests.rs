@@ -427,6 +427,18 @@ fn cubic_takes_over_where_others_fill_the_queue_until_the_next_refresh() {
     assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 180.0));
 }
 
+/// 100 windows are known, and 200 are on the curve.
+#[test]
+fn a_set_point_at_the_top_of_the_profile_does_not_wait_for_the_next_second() {
+    for (ramp, reach) in [(true, 300), (false, 200)] {
+        let mut verus = steering(Params { ramp: Some(ramp), ..paper() }, 100.0);
+        verus.state.profile.add(NOW, 150, 21.0);
+        (verus.state.d_est_ms, verus.state.d_max_ms) = (1000.0, Some(40.0));
+        (0..12).for_each(|_| _ = epoch(&mut verus, &[30.0], 200));
+        assert_eq!(verus.state.profile.reach(), reach);
+    }
+}
+
 /// D_min 22 ms, `R D_min` 44 ms, W 120.
 const AT: AtLoss = AtLoss { d_min_ms: 22.0, ceiling_ms: 44.0, window: 120.0 };
 

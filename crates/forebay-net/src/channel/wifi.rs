@@ -19,7 +19,8 @@
 //!
 //! Alone and without loss, n packets of 1500 bytes take AIFS + 7.5 slots + A-MPDU + SIFS + 32 µs.
 //!
-//! Differs from 802.11 in: no limit of retries, no RTS, no hidden stations, times rounded up to a
+//! Differs from 802.11 in: no limit of retries, no RTS, no hidden stations, no lower rate for what
+//! is sent again; an aggregate of which nothing arrives is answered, too. Times are rounded up to a
 //! millisecond. The access point is taken to have packets for whole aggregates.
 
 use super::cellular::{Branch, Draws, power_of};

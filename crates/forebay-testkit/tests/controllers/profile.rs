@@ -6,7 +6,8 @@ use forebay_base::{FlowId, Span, Time};
 use forebay_lab::reproduce::{ComparedRow, ExperimentText, ReproduceOptions, reproduce};
 use forebay_prerequisites::measured_trace;
 use forebay_scenario::{LoadOptions, Scenario};
-use forebay_sim::{Options, Role, Simulation};
+use forebay_sim::{Options, Simulation};
+use forebay_transport::Role;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -17,10 +18,9 @@ fn simulation(link: &str, protocol: &str) -> Simulation {
         r#"
 until_s = 1000
 routers = ["core", "bs"]
-protocols = ["verus", "verus-r4", "paper"]
+protocols = ["verus", "verus-r4"]
 [protocol]
 verus-r4 = {{ of = "verus", r = 4 }}
-paper = {{ of = "verus", preset = "paper" }}
 [link_defaults]
 delay = "0ms"
 rate = "10Gbit/s"
@@ -131,17 +131,66 @@ fn correlation(trace: &Path, protocol: &str) -> f64 {
     spearman(&rates, &delays_ms)
 }
 
+/// By the rules of the paper it is 0 on the second one.
 #[test]
 fn the_profile_follows_the_rate_of_a_measured_city() {
-    // Least size of the correlation of the default with R = 2 and 4.
-    for (file, least) in
-        [("City_Driving_UL.csv.out", [0.9, 0.9]), ("4_city_driving.trace", [0.7, 0.8])]
-    {
+    for file in ["City_Driving_UL.csv.out", "4_city_driving.trace"] {
         let Some(trace) = measured_trace(file) else { return };
-        for (protocol, least) in ["verus", "verus-r4"].into_iter().zip(least) {
+        for protocol in ["verus", "verus-r4"] {
             let found = correlation(&trace, protocol);
-            println!("{file}, {protocol}: {found:.3}; paper {:.3}", correlation(&trace, "paper"));
-            assert!(found <= -least, "{file}, {protocol}: {found}");
+            println!("{file}, {protocol}: {found:.3}");
+            assert!(found <= -0.8, "{file}, {protocol}: {found}");
         }
+    }
+}
+
+/// Rows of `experiments/frontier.toml` with the traces where they are. None, with a record, where
+/// none are promised.
+fn frontier() -> Option<Vec<ComparedRow>> {
+    let traces = measured_trace("4_city_driving.trace")?;
+    let folder = traces.parent().expect("a folder").display().to_string();
+    let text = include_str!("../../experiments/frontier.toml");
+    let text = text.replace("file = \"", &format!("file = \"{folder}/"));
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("frontier.toml");
+    fs::write(&path, text).expect("a folder for tests");
+    let wanted = [ExperimentText::read(&path).expect("it was written")];
+    let options = ReproduceOptions {
+        registry: &Arc::default(),
+        quick: true,
+        jobs: 2,
+        cancel: None,
+        progress: None,
+    };
+    Some(reproduce(&wanted, &options).expect("the experiment runs").rows)
+}
+
+/// Means over eight traces: R = 2 has Vegas's throughput, at 1.7 times its queue; R = 4 has BBR v3's,
+/// at 0.94 of its queue. A profile that does not follow the rate costs 3 % of the throughput and
+/// saves no delay.
+#[test]
+fn on_measured_channels_a_profile_that_follows_is_better_on_both_axes() {
+    let Some(rows) = frontier() else { return };
+    let mean = |quantity: &str| {
+        let of: Vec<&ComparedRow> = rows.iter().filter(|row| row.quantity == quantity).collect();
+        for row in &of {
+            println!("{quantity:22} {:18} {:.3?} {:.3?}", row.setup, row.measured, row.ci95);
+        }
+        assert_eq!(of.len(), 8, "{quantity}");
+        let sum: f64 = of.iter().map(|row| row.measured.expect("it ran")).sum();
+        println!("{quantity:22} mean {:.3}", sum / 8.0);
+        sum / 8.0
+    };
+    // Quantity, least and most.
+    let bounds = [
+        ("throughput_to_unmoved", 1.02, 1.2),
+        ("queue_to_unmoved", 0.5, 1.05),
+        ("throughput_to_vegas", 0.97, 1.1),
+        ("queue_to_vegas", 0.5, 1.9),
+        ("throughput_to_bbr", 0.98, 1.1),
+        ("queue_to_bbr", 0.3, 1.0),
+    ];
+    for (quantity, least, most) in bounds {
+        let found = mean(quantity);
+        assert!((least..=most).contains(&found), "{quantity}: {found}");
     }
 }

@@ -192,14 +192,20 @@ fn sender(preset: Preset) -> AnyController {
     AnyController::Verus(Verus::new(&Params { preset, ..Params::default() }, init))
 }
 
+fn paper() -> AnyController {
+    sender(Preset::Paper)
+}
+fn authors() -> AnyController {
+    sender(Preset::Authors)
+}
+fn default() -> AnyController {
+    sender(Preset::Recommended)
+}
+
 /// Connections of Verus by each of its presets, which have sent more than 100 segments with an RTT
 /// of 100 ms, and have something in flight.
 fn steering(peer_sack: bool) -> impl Iterator<Item = (&'static str, Bench)> {
-    let presets: [(&str, fn() -> AnyController); 3] = [
-        ("paper", || sender(Preset::Paper)),
-        ("authors", || sender(Preset::Authors)),
-        ("recommended", || sender(Preset::Recommended)),
-    ];
+    let presets = [("paper", paper as fn() -> _), ("authors", authors), ("recommended", default)];
     presets.into_iter().map(move |(name, make)| {
         let lab = Lab { config: plain(), controller: Some(make), peer_sack, ..Lab::default() };
         let (mut bench, _) = lab.connected(ms(100));
