@@ -3,19 +3,19 @@
 use super::super::{of_setup, over_seeds, unit_of, with_unit, without_zero};
 use super::{heading, line};
 use crate::terminal::{Estimate, row_of_group, trimmed};
-use forebay_lab::reproduce::{ComparedRow, ExperimentHead, Tables, Verdict};
+use forebay_lab::reproduce::{ComparedRow, ExperimentHead, Tables, Unit as RowUnit, Verdict};
 
 /// The tables, after a line about the runs.
 pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
     let mut about = over_seeds(rows);
     about[..1].make_ascii_uppercase();
     let marks = match rows.iter().any(|row| row.published.is_some()) {
-        true => format!(" **Bold** contradicts the {0}, _italic_ exceeds it.", experiment.label),
+        true => format!("**Bold** contradicts the {0}, _italic_ exceeds it.\n", experiment.label),
         false => String::new(),
     };
     let version = env!("CARGO_PKG_VERSION");
     let digest = &experiment.digest;
-    let mut text = format!("{about}.{marks} Forebay {version}, digest of seed 1 `{digest}`.\n");
+    let mut text = format!("{about}.\n{marks}Forebay {version}, digest of seed 1 `{digest}`.\n");
     match experiment.tables {
         Tables::ByQuantity => by_quantity(experiment, rows, &mut text),
         Tables::BySetup | Tables::Lines => by_setup(experiment, rows, &mut text),
@@ -137,11 +137,14 @@ impl Group {
     /// With `partly` rows of which nothing is published do not count for what is the same.
     fn of(rows: &[Option<&ComparedRow>], partly: bool) -> Group {
         let there = || rows.iter().copied().flatten();
-        let (unit, scale) = unit_of(there().next().expect("a group has a row"));
+        let first = there().next().expect("a group has a row");
+        let (unit, scale) = unit_of(first);
         let sizes = there().filter_map(|row| row.measured).map(|mean| (mean * scale).abs());
         let mut sizes: Vec<f64> = sizes.collect();
         sizes.sort_by(f64::total_cmp);
-        let typical = sizes.get(sizes.len() / 2).copied().unwrap_or_default();
+        // A row in "s" has some values of seconds, one in "ms" most in milliseconds.
+        let place = if first.unit == RowUnit::Seconds { sizes.len() } else { sizes.len() / 2 + 1 };
+        let typical = sizes.get(place.saturating_sub(1)).copied().unwrap_or_default();
         let cells: Vec<Option<Cell>> =
             rows.iter().map(|row| row.map(|row| Cell::of(row, typical))).collect();
         let published = || cells.iter().flatten().map(|cell| cell.published.as_ref());
