@@ -301,7 +301,7 @@ fn a_generator_gives_each_seed_and_direction_a_trace() {
         .channel
     {
         ChannelSpec::Trace { trace, .. } => trace,
-        other => panic!("{other:?}"),
+        _ => panic!("a generated trace was expected"),
     };
     let first = generated(&scenario, 1, 0);
     assert_eq!(generated(&scenario, 1, 0), first);
