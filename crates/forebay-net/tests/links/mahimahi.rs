@@ -56,7 +56,7 @@ fn mahimahi(trace: &[u64], limit: Limit, arrivals: &Arrivals) -> Passed {
         rationalize(at, &mut queue); // before the packet is queued
         let bytes = bytes + TUN_BYTES;
         let has_room = match limit {
-            Limit::Packets(limit) => queue.len() as u64 + 1 <= limit,
+            Limit::Packets(limit) => (queue.len() as u64) < limit,
             limit => {
                 let held: u32 = queue.iter().map(|&(_, held)| held).sum();
                 u64::from(held + bytes) <= limit.most()

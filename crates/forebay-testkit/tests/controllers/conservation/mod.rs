@@ -9,8 +9,7 @@
 //! ours has none.
 //!
 //! The long form: `cargo test --release -p forebay-testkit --test controllers
-//! every_controller_on_every_network -- --ignored --nocapture`. `PACK=verus,pcc` runs these and
-//! NewReno only, and judges no exceptions.
+//! every_controller_on_every_network -- --ignored --nocapture`.
 #![allow(clippy::print_stdout)] // the tables
 
 mod exceptions;
@@ -201,13 +200,9 @@ fn print_all(points: &[Point], protocols: &[&str], rows: &[Row]) {
 
 /// Run, show and judge.
 fn judge(points: &[Point]) {
-    let named: Option<String> = std::env::var("PACK").ok();
-    let all: Vec<&str> = TABLE.iter().map(|entry| entry.name).chain(VARIANTS.to_vec()).collect();
-    assert_eq!(all[0], "newreno");
-    let wanted = |name: &&str| {
-        *name == "newreno" || named.as_ref().is_none_or(|of| of.split(',').any(|own| own == *name))
-    };
-    let protocols: Vec<&str> = all.into_iter().filter(wanted).collect();
+    let names = TABLE.iter().map(|entry| entry.name);
+    let protocols: Vec<&str> = names.chain(VARIANTS.to_vec()).collect();
+    assert_eq!(protocols[0], "newreno");
     let rows = table::map(points, |point| row(point, &protocols));
     print_all(points, &protocols, &rows);
     let failures = failures(points, &protocols, &rows);
@@ -218,7 +213,7 @@ fn judge(points: &[Point]) {
         let own: Vec<_> = excused.iter().filter(|of| of.is_excused_by(exception)).collect();
         println!("{} ({} runs): {}", exception.protocols.join(", "), own.len(), exception.reason);
         own.iter().for_each(|failure| println!("    {}", failure.line()));
-        let needed = !own.is_empty() || points.len() < POINTS.len() || named.is_some();
+        let needed = !own.is_empty() || points.len() < POINTS.len();
         assert!(needed, "no run needs this exception: {}", exception.reason);
     }
     let lines: Vec<String> = left.iter().map(|failure| failure.line()).collect();
