@@ -8,9 +8,8 @@
 //! 1. request: rate "not set", and the smoothed RTT, of which routers form their mean;
 //! 2. `pacing_rate = grant` of the last ACK, the SYN-ACK included: the first data packet leaves
 //!    at it, one round trip after the SYN. No window but that of sequence numbers;
-//! 3. losses and ECN change nothing: the rate is the routers'. What is lost is found as the
-//!    transport is configured, and leaves again at the granted rate; after a timeout one segment
-//!    may be in flight until an ACK comes (RFC 5681 section 3.1);
+//! 3. losses, timeouts and ECN change nothing: the rate is the routers'. What is lost is found as
+//!    the transport is configured, and leaves again at the granted rate;
 //! 4. a grant "not set" says that no RCP router is on the path: the flow is one of NewReno, from
 //!    the initial window on, until a rate comes. So it is before the first grant;
 //! 5. a slow flow sends short packets, so that one leaves every `K = min(0.5 s, 2 min RTT)` and
@@ -64,8 +63,6 @@ pub struct Rcp {
     granted: Option<Rate>,
     srtt: Option<Span>,
     min_rtt: Span,
-    /// Nothing has come since a timeout.
-    silent: bool,
     /// The controller of the flow while no router grants a rate.
     tcp: NewReno,
     /// On the heap: only a new one of `tcp` needs it.
@@ -79,7 +76,6 @@ impl Rcp {
             granted: None,
             srtt: None,
             min_rtt: Span::MAX,
-            silent: false,
             tcp: fresh_tcp(&init),
             init: Box::new(init),
         }
@@ -109,9 +105,7 @@ impl Controller for Rcp {
     fn limits(&self) -> Limits {
         match self.granted {
             Some(rate) => {
-                let one = u64::from(self.init.mss_bytes);
-                let cwnd_bytes = if self.silent { one } else { Limits::MAX_CWND_BYTES };
-                Limits { pacing_rate: Some(rate), ..Limits::window(cwnd_bytes) }
+                Limits { pacing_rate: Some(rate), ..Limits::window(Limits::MAX_CWND_BYTES) }
             }
             None => self.tcp.limits(),
         }
@@ -135,7 +129,6 @@ impl Controller for Rcp {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         (self.srtt, self.min_rtt) = (ack.rtt.srtt, ack.rtt.min);
-        self.silent = false;
         self.take_grant(ack.options);
         if self.granted.is_none() {
             self.tcp.on_ack(now, ack);
@@ -155,7 +148,6 @@ impl Controller for Rcp {
     }
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
-        self.silent = true;
         if self.granted.is_none() {
             self.tcp.on_rto(now, timeout);
         }
@@ -307,8 +299,6 @@ mod tests {
             assert_eq!(rcp.limits(), before);
         }
         rcp.on_rto(NOW, &Timeout { flight_size_bytes: 20 * MSS, first: true });
-        let one = Limits { cwnd_bytes: MSS, ..before };
-        assert_eq!(rcp.limits(), one, "until an ACK comes");
         rcp.on_spurious(NOW);
         rcp.on_recovered(NOW, &Recovered { cwnd_cap_bytes: Some(MSS) });
         rcp.on_ack(NOW, &Ack { ecn_echo: true, ..ack(MSS) });

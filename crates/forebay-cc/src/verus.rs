@@ -51,6 +51,10 @@
 //! where it holds the window down, and waits 150 ms for each missing packet in rule 7. Not taken
 //! over from the authors' code: its smoothing spline, for which f stands; a new slow start where
 //! that spline has no window for D_est; its timeout of `5 D`, 150 ms to 1 s; no retransmission.
+//!
+//! It hurts against other schemes in deep buffers, where several flows with R = 4 or more share
+//! one, where flows have different round trips, on steady links, where others have as much
+//! throughput with less queue, and on an uplink that an ACK per packet fills.
 
 mod bound;
 mod profile;

@@ -330,7 +330,7 @@ fn a_loss_policy_for_a_protocol_that_has_its_own() {
     let desk = Desk::new();
     for (name, title) in [("verus", "Verus"), ("sprout", "Sprout")] {
         let table = format!("[tcp_of.{name}]\nloss_policy = \"dup-thresh\"\n");
-        desk.file("own.toml", &format!("{SMALL}\n{table}"));
+        desk.file("own.toml", format!("{SMALL}\n{table}"));
         let line = SMALL.lines().count() + 3;
         let expected = format!(
             "error: own.toml:{line}:15: tcp_of.{name}.loss_policy: `dup-thresh` is out of range: \

@@ -150,7 +150,7 @@ fn errors_say_where_and_what_was_expected() {
         ),
         (
             MEASURE,
-            "profile_follows = { link = \"0-2\", packets = 0.0, over_s = 1.0, within_s = [0.0, 9.0] }",
+            "profile_follows = { link = \"0-2\", packets = 0, over_s = 1, within_s = [0, 9] }",
             "f:20:11",
             "expected a window of 1 packet or more, found 0",
         ),

@@ -262,8 +262,8 @@ metrics! {
             );
     flows needless_share: Option<f64>,
         row("needless share of packets sent", Share,
-            "share of the packets with payload sent that are needless_retransmits, whole run; shown \
-             where there are any")
+            "share of the packets with payload sent that are needless_retransmits, whole run; \
+             shown where there are any")
             .hidden(Hidden::Zero);
     flows timeouts: u64,
         row("timeouts", Count, "retransmission timeouts, whole run");

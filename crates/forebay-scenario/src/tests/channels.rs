@@ -293,14 +293,24 @@ fn a_generator_gives_each_seed_and_direction_a_trace() {
     // 15 Mbit/s of 1500 bytes, halved, in opportunities of 1504.
     assert_eq!((link.rate.bps(), link.wire.overhead_bytes), (7_520_000, 4));
     assert!(scenario.is_random());
-    let count = |seed, link| trace_of(&scenario, seed, link).expect("a trace").0;
-    assert_eq!(count(1, 0), count(1, 0));
-    assert!(count(1, 0) != count(1, 1) && count(1, 0) != count(2, 0));
+    let generated = |scenario: &Scenario, seed, link: usize| match scenario
+        .build("cubic", seed)
+        .expect("builds")
+        .links
+        .swap_remove(link)
+        .channel
+    {
+        ChannelSpec::Trace { trace, .. } => trace,
+        _ => panic!("a generated trace was expected"),
+    };
+    let first = generated(&scenario, 1, 0);
+    assert_eq!(generated(&scenario, 1, 0), first);
+    assert!(generated(&scenario, 1, 1) != first && generated(&scenario, 2, 0) != first);
     assert_eq!(parse(&scenario.to_toml()), scenario);
     let set = ["events=[]", "start_jitter=0s", "links.0.generator.seed=7"];
     let fixed = load(&desk, &set).expect("loads");
     assert!(!fixed.is_random());
-    assert_eq!(trace_of(&fixed, 1, 0), trace_of(&fixed, 2, 1));
+    assert_eq!(generated(&fixed, 1, 0), generated(&fixed, 2, 1));
 }
 
 #[test]

@@ -2,10 +2,10 @@
 //! against a measured trace; and what the default reaches on measured traces.
 #![allow(clippy::print_stdout)] // the figures
 
+use crate::verus::over_cell;
 use forebay_base::{FlowId, Span, Time};
 use forebay_lab::reproduce::{ComparedRow, ExperimentText, ReproduceOptions, reproduce};
 use forebay_prerequisites::measured_trace;
-use forebay_scenario::{LoadOptions, Scenario};
 use forebay_sim::{Options, Simulation};
 use forebay_transport::Role;
 use std::fs;
@@ -14,36 +14,13 @@ use std::sync::Arc;
 
 /// One flow of one protocol over `link`, 20 ms each way, without a limit of the buffer.
 fn simulation(link: &str, protocol: &str) -> Simulation {
-    let text = format!(
-        r#"
+    let head = r#"
 until_s = 1000
-routers = ["core", "bs"]
 protocols = ["verus", "verus-r4"]
 [protocol]
-verus-r4 = {{ of = "verus", r = 4 }}
-[link_defaults]
-delay = "0ms"
-rate = "10Gbit/s"
-queue = "1000000packets"
-[[links]]
-a = "core"
-b = "bs"
-delay = "20ms"
-{link}
-[[hosts]]
-name = "server"
-attach = "core"
-[[hosts]]
-name = "phone"
-attach = "bs"
-[[flows]]
-src = "server"
-dst = "phone"
-endless = true
-"#
-    );
-    let scenario = Scenario::parse(&text, "profile.toml", &LoadOptions::default());
-    let spec = scenario.expect("sound").build(protocol, 1).expect("it builds");
+verus-r4 = { of = "verus", r = 4 }
+"#;
+    let spec = over_cell(head, link).build(protocol, 1).expect("it builds");
     Simulation::new(&spec, 1, Options::default()).expect("a sound network")
 }
 

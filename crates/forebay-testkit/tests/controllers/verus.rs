@@ -29,10 +29,9 @@ fn on_traces(there: &Path, back: &Path, offset: &str, until_s: u32, tcp: &str) -
     let trace =
         |path: &Path| format!("{{ file = {:?}, offset = {offset:?} }}", path.display().to_string());
     let (there, back) = (trace(there), trace(back));
-    let text = format!(
+    let protocols = format!(
         r#"
 until_s = {until_s}
-routers = ["core", "bs"]
 protocols = ["a2", "a4", "a6", "r6", "p6", "cubic", "newreno", "vegas", "bbr1", "sprout"]
 [protocol]
 a2 = {{ of = "verus", preset = "authors", r = 2 }}
@@ -42,6 +41,18 @@ p6 = {{ of = "verus", preset = "paper", r = 6 }}
 r6 = {{ of = "verus", r = 6 }}
 [tcp]
 {tcp}
+"#
+    );
+    over_cell(&protocols, &format!("trace = {there}\nreverse = {{ trace = {back} }}"))
+}
+
+/// A download over one link, 20 ms each way, without a limit of the buffer. `head`: the keys above
+/// `[link_defaults]`; `link`: those of the link.
+pub(super) fn over_cell(head: &str, link: &str) -> Scenario {
+    let text = format!(
+        r#"
+routers = ["core", "bs"]
+{head}
 [link_defaults]
 delay = "0ms"
 rate = "10Gbit/s"
@@ -50,8 +61,7 @@ queue = "1000000packets"
 a = "core"
 b = "bs"
 delay = "20ms"
-trace = {there}
-reverse = {{ trace = {back} }}
+{link}
 [[hosts]]
 name = "server"
 attach = "core"
@@ -64,7 +74,7 @@ dst = "phone"
 endless = true
 "#
     );
-    Scenario::parse(&text, "trace.toml", &LoadOptions::default()).expect("a sound scenario")
+    Scenario::parse(&text, "cell.toml", &LoadOptions::default()).expect("a sound scenario")
 }
 
 /// Utilisation, and the mean queueing delay at the link in ms, without propagation.

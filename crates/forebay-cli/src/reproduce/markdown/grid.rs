@@ -9,10 +9,9 @@ use forebay_lab::reproduce::{ComparedRow, ExperimentHead, Tables, Unit as RowUni
 pub fn of_experiment(experiment: &ExperimentHead, rows: &[&ComparedRow]) -> String {
     let mut about = over_seeds(rows);
     about[..1].make_ascii_uppercase();
-    let marks = match rows.iter().any(|row| row.published.is_some()) {
-        true => format!("**Bold** contradicts the {0}, _italic_ exceeds it.\n", experiment.label),
-        false => String::new(),
-    };
+    let judged = rows.iter().any(|row| row.published.is_some());
+    let legend = format!("**Bold** contradicts the {0}, _italic_ exceeds it.\n", experiment.label);
+    let marks = if judged { legend } else { String::new() };
     let version = env!("CARGO_PKG_VERSION");
     let digest = &experiment.digest;
     let mut text = format!("{about}.\n{marks}Forebay {version}, digest of seed 1 `{digest}`.\n");
