@@ -32,20 +32,19 @@
 //! fractions, and the set point goes in steps of a quarter of `(R - 1) D_min` at most
 //! (`fractional`); D_min is measured anew with two packets in flight where D_max stays above
 //! `1.25 D_min` for 10 s, or the delay has jumped (`refresh`, `verus/refresh.rs`); slow start ends
-//! with HyStart++, or eight delays in a row above `R D_min` (`slow_start`); where the set point is
-//! at D_min for 5 s and no delay is below `1.5 R D_min`, others fill the queue, and the window is
-//! CUBIC's until the next refresh (`coexist`); where packets are lost at delays below `R D_min`,
-//! the buffer is shallow, and W is at most a window of CUBIC (`loss_bound`, `verus/bound.rs`).
-//! Without a key: a missing packet is waited for `srtt / 4` in rule 7, longer after DSACKs.
+//! with HyStart++, or eight delays in a row above `R D_min` (`slow_start`); where packets are lost
+//! at delays below `R D_min`, the buffer is shallow, and W is at most a window of CUBIC
+//! (`loss_bound`, `verus/bound.rs`). Without a key: a missing packet is waited for `srtt / 4` in
+//! rule 7, longer after DSACKs.
 //!
 //! Differs from the paper in: F in 4 is what is in flight, not the last window, as in the authors'
 //! code: with the paper's words the loop is open. The set point of `R D_min` and above is D_min at
 //! least, too. f is isotonic and has an inverse; the paper interpolates by a spline that may fall.
 //! Slow start ends at 500 ms, too, as in the authors' code. A flow whose application has nothing to
 //! send does not raise D_est, and teaches the profile nothing; nor does a packet that left under
-//! another window than W (a drain, CUBIC's). The unused allowance of an epoch does not carry over
-//! to the next one. Timeouts (RFC 6298, backed off), tail loss probes (RFC 8985) and
-//! retransmissions are the transport's.
+//! another window than W (a drain). The unused allowance of an epoch does not carry over to the
+//! next one. Timeouts (RFC 6298, backed off), tail loss probes (RFC 8985) and retransmissions are
+//! the transport's.
 //!
 //! `authors` tests D_max against R one epoch late, ends slow start at 500 ms alone, and not by a
 //! loss that leaves 20 packets or fewer, forgets then what large windows did, raises D_min by 10 ms
@@ -66,14 +65,13 @@ mod series;
 pub use rules::{Params, Preset, SlowStartEnd};
 
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy, Recovered,
+    Ack, AckPolicy, Congestion, Controller, Delivered, Init, Limits, Loss, LossPolicy,
     RecoveryOwner, Sent, SeriesSample, Tag, Timeout, Traits,
 };
-use crate::cubic::Cubic;
 use crate::hystart::{SlowStart, SlowStartKind};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use bound::{AtLoss, Bound, cubic_from};
+use bound::{AtLoss, Bound};
 use forebay_base::{Rate, Rng, Span, Time};
 use profile::{MIN_POINTS, Profile};
 use refresh::{Known, MinDelayProbe};
@@ -104,16 +102,10 @@ const KEPT_WINDOWS: u64 = 100;
 const TOO_EARLY: f64 = 20.0;
 /// Packets in flight that are enough where the set point has come down to D_min.
 const BOTTOM: f64 = 2.0;
-/// Without a delay below this multiple of `R D_min` for this long, others fill the queue. Flows of
-/// Verus among themselves stay below it.
-const COMPETITION_RATIO: f64 = 1.5;
-const COMPETITION_TIMEOUT: Span = Span::from_secs(5);
 /// Epochs of a round trip up to which ACKs clock what leaves.
 const SHORT: f64 = 2.0;
 /// The largest step of the set point, of the queueing delay that is sought.
 const STEP_SHARE: f64 = 0.25;
-/// Pacing of CUBIC's window.
-const COMPETING_GAIN: f64 = 1.25;
 
 /// Set with w_p in a tag: the profile ignores this packet.
 const EXCLUDE_FROM_PROFILE: u64 = 1 << 63;
@@ -171,12 +163,8 @@ struct State {
     d_rtt_ms: f64,
     profile: Profile,
     refresh: MinDelayProbe,
-    /// Since when the set point is at its bottom below a queue of others.
-    foreign_since: Option<Time>,
     /// Where the buffer is shallow.
     bound: Option<Bound>,
-    /// The window while others fill the queue.
-    competing: Option<Cubic>,
 }
 
 impl Verus {
@@ -220,9 +208,7 @@ impl Verus {
                 d_rtt_ms: 0.0,
                 profile: Profile::new(rules.profile_cap, rules.follow_rate),
                 refresh: MinDelayProbe::new(rng),
-                foreign_since: None,
                 bound: rules.loss_bound.then(|| Bound::new(init.clone())),
-                competing: None,
                 rules,
                 init,
             }),
@@ -237,7 +223,7 @@ impl State {
     /// The label of a packet that leaves now: its window. Where that is not the one in force, or
     /// the application has less to send, its delay says nothing of the window.
     fn tag(&self) -> Tag {
-        let other = self.competing.is_some() || self.refresh.is_draining() || self.idle;
+        let other = self.refresh.is_draining() || self.idle;
         Tag(self.window as u64 | if other { EXCLUDE_FROM_PROFILE } else { 0 })
     }
     /// F, in packets.
@@ -406,7 +392,6 @@ impl State {
         if (now >= self.next_fit || sooner) && self.rules.update.is_some() {
             self.fit(now);
         }
-        let least_ms = self.delays_ms.iter().copied().min_by(f64::total_cmp);
         let hold = self.move_set_point(now);
         let window = if self.rules.fractional {
             self.profile.exact_window(self.d_est_ms)
@@ -419,20 +404,17 @@ impl State {
             let highest_ms = self.profile.delay_ms(most).max(self.d_min_ms) + self.rules.up_ms;
             self.d_est_ms = self.d_est_ms.min(highest_ms);
         }
-        if self.rules.refresh || self.competing.is_some() {
+        if self.rules.refresh {
             let seen = refresh::Epoch {
                 d_max_ms: self.d_max_ms.unwrap_or(self.d_min_ms),
                 d_min_ms: self.d_min_ms,
                 d_rtt_ms: self.d_rtt_ms,
                 in_flight: self.in_flight(),
-                at_bottom: self.d_est_ms <= self.d_min_ms && self.competing.is_none(),
+                at_bottom: self.d_est_ms <= self.d_min_ms,
             };
             if let Some(least_ms) = self.refresh.on_epoch(now, &seen) {
-                self.on_refreshed(least_ms);
+                self.d_min_ms = least_ms;
             }
-        }
-        if self.rules.coexist {
-            self.look_for_others(now, least_ms);
         }
         self.clocked = None;
         if hold || self.silent {
@@ -481,31 +463,6 @@ impl State {
         ms(now.since(self.last_ack)) > self.d_rtt_ms
     }
 
-    /// Others keep the queue far beyond the ceiling while the set point is at its bottom.
-    /// `least_ms` is the smallest delay of this epoch, if it had one.
-    fn look_for_others(&mut self, now: Time, least_ms: Option<f64>) {
-        let far_ms = COMPETITION_RATIO * self.ceiling_ms();
-        let down = self.d_est_ms <= self.d_min_ms && !self.is_silent(now);
-        let below = least_ms.is_some_and(|least_ms| least_ms <= far_ms);
-        if below || !down || self.refresh.is_quiet(now) || self.competing.is_some() {
-            self.foreign_since = None;
-            return;
-        }
-        let since = *self.foreign_since.get_or_insert(now);
-        if now.since(since) > COMPETITION_TIMEOUT {
-            self.competing = Some(cubic_from(&self.init, BOTTOM));
-            self.foreign_since = None;
-        }
-    }
-
-    /// The path was drained of what this flow had in it.
-    fn on_refreshed(&mut self, least_ms: f64) {
-        self.d_min_ms = least_ms;
-        if self.competing.take().is_some() {
-            self.d_est_ms = self.d_min_ms;
-        }
-    }
-
     fn on_timer(&mut self, now: Time) {
         if self.slow_start.is_some() {
             return;
@@ -527,12 +484,6 @@ impl State {
         };
         if self.slow_start.is_some() {
             return window(self.window);
-        }
-        if let Some(cubic) = &self.competing {
-            let cwnd = cubic.limits().cwnd_bytes as f64 / self.mss_bytes();
-            let cwnd = if self.refresh.is_draining() { MinDelayProbe::window() } else { cwnd };
-            let rate = self.rate_of(COMPETING_GAIN * cwnd, self.d_rtt_ms.max(1e-3));
-            return Limits { pacing_rate: Some(rate), ..window(cwnd) };
         }
         if let Some(packets) = self.clocked {
             return window(packets);
@@ -590,25 +541,18 @@ impl Controller for Verus {
         if let Some(bound) = &mut state.bound {
             bound.on_loss(now, loss.sent_at, &at);
         }
-        if self.state.competing.is_none() && loss.tag != Tag(0) {
+        if loss.tag != Tag(0) {
             self.state.on_loss(now, w_p(loss.tag));
         }
     }
 
-    fn on_congestion(&mut self, now: Time, event: &Congestion) {
-        if let Some(cubic) = &mut self.state.competing {
-            cubic.on_congestion(now, event);
-        }
-    }
+    fn on_congestion(&mut self, _: Time, _: &Congestion) {}
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         let state = &mut self.state;
         state.in_flight_bytes = ack.in_flight_bytes;
         if ack.delivered_bytes > 0 {
             (state.last_ack, state.silent) = (now, false);
-        }
-        if let Some(cubic) = &mut state.competing {
-            cubic.on_ack(now, ack);
         }
         if let Some(bound) = &mut state.bound {
             bound.on_ack(now, ack, state.window);
@@ -625,18 +569,9 @@ impl Controller for Verus {
         }
     }
 
-    fn on_recovered(&mut self, now: Time, end: &Recovered) {
-        if let Some(cubic) = &mut self.state.competing {
-            cubic.on_recovered(now, end);
-        }
-    }
-
     /// Everything starts over but what was learned.
-    fn on_rto(&mut self, now: Time, timeout: &Timeout) {
+    fn on_rto(&mut self, now: Time, _: &Timeout) {
         let state = &mut self.state;
-        if let Some(cubic) = &mut state.competing {
-            cubic.on_rto(now, timeout);
-        }
         if state.slow_start.is_some() {
             if state.profile.known() >= MIN_POINTS {
                 state.leave_slow_start(now, 1.0)
@@ -664,7 +599,7 @@ impl Controller for Verus {
     /// No epochs in slow start, and none while there is nothing to send: what may leave stays so.
     fn next_timeout(&self) -> Option<Time> {
         let state = &self.state;
-        let idle = state.in_flight_bytes == 0 && state.credits > 0 && state.competing.is_none();
+        let idle = state.in_flight_bytes == 0 && state.credits > 0;
         let waits = state.slow_start.is_some() || idle;
         (!waits).then_some(state.next_epoch)
     }
@@ -677,7 +612,6 @@ impl Controller for Verus {
         match () {
             () if state.slow_start.is_some() => "slow start",
             () if state.refresh.is_draining() => "drain",
-            () if state.competing.is_some() => "compete",
             () if state.recovering => "recovery",
             () => "steer",
         }

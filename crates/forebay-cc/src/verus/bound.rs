@@ -41,7 +41,7 @@ const FREE: Span = Span::from_secs(2);
 const MIN_WINDOW: f64 = 4.0;
 
 /// CUBIC in congestion avoidance, with a window of `packets`.
-pub(super) fn cubic_from(init: &Init, packets: f64) -> Cubic {
+fn cubic_from(init: &Init, packets: f64) -> Cubic {
     let bytes = (packets * f64::from(init.mss_bytes)) as u64;
     let init = Init { initial_window_bytes: bytes, initial_ssthresh_bytes: bytes, ..init.clone() };
     Cubic::new(&cubic::Params::default(), init)

@@ -14,7 +14,7 @@ fn rng(seed: u64) -> Rng {
 fn any_sender(rng: &mut Rng) -> (Verus, u32) {
     let preset = [Preset::Paper, Preset::Authors, Preset::Recommended][rng.below(3) as usize];
     let mut toss = || Some(rng.chance(0.5));
-    let flags = [toss(), toss(), toss(), toss(), toss(), toss()];
+    let flags = [toss(), toss(), toss(), toss(), toss()];
     let cap = [1, 3, 100, 40_000][rng.below(4) as usize];
     let params = Params {
         preset,
@@ -31,8 +31,7 @@ fn any_sender(rng: &mut Rng) -> (Verus, u32) {
         pacing: flags[1],
         fractional: flags[2],
         refresh: flags[3],
-        coexist: flags[4],
-        loss_bound: flags[5],
+        loss_bound: flags[4],
         ..Params::default()
     };
     params.check().expect("all of that may be said");

@@ -73,8 +73,6 @@ pub struct Params {
     /// D_min is measured anew with two packets in flight: where delays stay above it for 10 s, and
     /// at once where they jump beyond R D_min. `recommended`: true.
     pub refresh: Option<bool>,
-    /// The window is CUBIC's while others keep the queue beyond R D_min. `recommended`: true.
-    pub coexist: Option<bool>,
     /// Where clearly more than 2 % of a round trip is lost at delays below R D_min, the window is
     /// at most CUBIC's: the buffer is shallow. `recommended`: true.
     pub loss_bound: Option<bool>,
@@ -101,7 +99,6 @@ pub(super) struct Rules {
     pub pacing: bool,
     pub fractional: bool,
     pub refresh: bool,
-    pub coexist: bool,
     pub loss_bound: bool,
     pub queue_ms: f64,
     pub slow_start: SlowStartEnd,
@@ -143,7 +140,6 @@ impl Params {
             pacing: self.pacing.unwrap_or(own),
             fractional: self.fractional.unwrap_or(own),
             refresh: self.refresh.unwrap_or(own),
-            coexist: self.coexist.unwrap_or(own),
             loss_bound: self.loss_bound.unwrap_or(own),
             queue_ms: self.queue_ms.unwrap_or(0.0),
             slow_start: self.slow_start.unwrap_or(if own {

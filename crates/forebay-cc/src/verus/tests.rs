@@ -383,30 +383,6 @@ fn a_silence_is_not_taken_for_the_path() {
     assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 60.0));
 }
 
-#[test]
-fn cubic_takes_over_where_others_fill_the_queue_until_the_next_refresh() {
-    // 1.5 x 44 ms is what other flows of Verus may hold.
-    let mut verus = steering(Params { coexist: Some(true), ..paper() }, 1.0);
-    (0..1000).for_each(|_| _ = epoch(&mut verus, &[60.0], 1));
-    assert_eq!(verus.phase(), "steer");
-    let mut verus = steering(Params { coexist: Some(true), refresh: Some(true), ..paper() }, 1.0);
-    verus.state.refresh.begin(NOW);
-    for _ in 0..1001 {
-        assert_ne!(verus.phase(), "compete");
-        epoch(&mut verus, &[200.0], 1);
-    }
-    epoch(&mut verus, &[200.0], 1);
-    assert_eq!(verus.phase(), "compete");
-    assert_eq!(verus.limits().credits, None);
-    // CUBIC's window grows with what is acknowledged.
-    let before = verus.limits().cwnd_bytes;
-    (0..200).for_each(|i| verus.on_ack(NOW + span(3000 + 10 * i), &ack(MSS)));
-    assert!(verus.limits().cwnd_bytes > before);
-    // Two packets empty what this flow has in the queue, and R applies to what is left.
-    (0..3000).for_each(|_| returned(&mut verus, 180.0));
-    assert_eq!((verus.phase(), verus.state.d_min_ms), ("steer", 180.0));
-}
-
 /// 100 windows are known, and 200 are on the curve.
 #[test]
 fn a_set_point_at_the_top_of_the_profile_does_not_wait_for_the_next_second() {
