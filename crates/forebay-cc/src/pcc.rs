@@ -36,7 +36,7 @@
 //! interval before the last is open, and after an interval with less than half of its data; r is
 //! never below 2 MSS / RTT, with the smoothed RTT. Start ends at the highest rate of arrivals that
 //! an interval of it has shown, by the clock of its ACKs, if that is below 0.8 of the rate before,
-//! or below half of the rate of any of its intervals:
+//! or below a quarter of the rate of any of its intervals:
 //! a deep buffer takes all that start sends. After an interval in which less than 0.8 of what its
 //! rate allows has left, and 10 packets or more and more than twice the knee were lost, r falls to
 //! T and a decision begins: where the receive buffer holds back what is sent, experiments send the
@@ -77,7 +77,7 @@ const FAR_KNEES: f64 = 2.0;
 /// An interval in which less than this share of what the rate allows has left was held back.
 const SENT_SHARE: f64 = 0.8;
 /// Start ends where less than this share of what an interval sends arrives in its time.
-const START_SHARE: f64 = 0.5;
+const START_SHARE: f64 = 0.25;
 /// Intervals that are waited for at most: of an older one, what is known by then counts. A
 /// retransmission on suspicion (RFC 8985 section 7.3) leaves the fate of the first packet open.
 const MAX_INTERVALS: usize = 16;
