@@ -188,4 +188,18 @@ pub const SHORTFALLS: &[Exception] = &[Exception {
     demands: &[Goodput],
     at: |point| point.flows == 1 && point.back.is_some(),
     reason: "each packet is acknowledged, and a queue of ACKs is taken for one of packets",
-}];
+}    Exception {
+        protocols: &["pcc"],
+        demands: &[Goodput],
+        at: |point| point.bps() == 20_000 && point.queue == Queue::Packets(100),
+        reason: "start doubles its rate until a result comes, ten packets later: its queue is a \
+                 minute long, and losses of it go on for as long",
+    },
+    Exception {
+        protocols: &["pcc"],
+        demands: &[FewNeedless],
+        at: |point| point.flows == 20 && point.stall.is_some(),
+        reason: "20 flows without a window send into a stall until their timeouts, and those \
+                 repeat what the queue holds",
+    },
+];
