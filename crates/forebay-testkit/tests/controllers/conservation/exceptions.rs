@@ -183,12 +183,14 @@ pub const EXCEPTIONS: &[Exception] = &[
 ];
 
 /// Where a default of this project does not meet a demand yet, and the cause.
-pub const SHORTFALLS: &[Exception] = &[Exception {
-    protocols: &["verus"],
-    demands: &[Goodput],
-    at: |point| point.flows == 1 && point.back.is_some(),
-    reason: "each packet is acknowledged, and a queue of ACKs is taken for one of packets",
-}    Exception {
+pub const SHORTFALLS: &[Exception] = &[
+    Exception {
+        protocols: &["verus"],
+        demands: &[Goodput],
+        at: |point| point.flows == 1 && point.back.is_some(),
+        reason: "each packet is acknowledged, and a queue of ACKs is taken for one of packets",
+    },
+    Exception {
         protocols: &["pcc"],
         demands: &[Goodput],
         at: |point| point.bps() == 20_000 && point.queue == Queue::Packets(100),
