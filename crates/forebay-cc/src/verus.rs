@@ -325,13 +325,12 @@ impl State {
         } else if tag.0 & EXCLUDE_FROM_PROFILE == 0 {
             self.profile.add(now, w_p as u64, delay_ms);
         }
-        let late_ms = match self.rules.slow_start {
-            SlowStartEnd::Early => self.ceiling_ms(),
-            SlowStartEnd::Late if self.rules.authors => LATE_MS,
-            SlowStartEnd::Late => LATE_FACTOR * self.d_min_ms,
+        let (late_ms, enough) = match self.rules.slow_start {
+            SlowStartEnd::Early => (self.ceiling_ms(), LATE_SAMPLES),
+            SlowStartEnd::Late if self.rules.authors => (LATE_MS, 1),
+            SlowStartEnd::Late => (LATE_FACTOR * self.d_min_ms, 1),
         };
         self.late = if delay_ms > late_ms.min(LATE_MS) { self.late + 1 } else { 0 };
-        let enough = if self.rules.slow_start == SlowStartEnd::Early { LATE_SAMPLES } else { 1 };
         if self.slow_start.is_some() && self.late >= enough {
             self.recovering = true;
             self.leave_slow_start(now, self.rules.m * w_p);

@@ -23,6 +23,7 @@ pub use builtin::{BuiltinExperiment, EXPERIMENTS, ExperimentText};
 pub use file::{ExperimentError, Tables, Unit};
 pub use folder::ReproductionFolder;
 pub use jobs::{ReproduceError, ReproduceProgress};
+pub use profile::rank_correlation;
 pub use verdict::{Claim, Verdict};
 
 use file::{Experiment, Quantity, Row};

@@ -36,7 +36,7 @@ fn delay_under(delays_s: &[f64], top: f64, packets: f64) -> Option<f64> {
 
 /// Spearman's rank correlation, -1 to 1; ties have the mean of their ranks. None of less than three
 /// pairs, or if one side is constant.
-pub(super) fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
+pub fn rank_correlation(pairs: &[(f64, f64)]) -> Option<f64> {
     if pairs.len() < 3 {
         return None;
     }

@@ -4,7 +4,9 @@
 
 use crate::verus::over_cell;
 use forebay_base::{FlowId, Span, Time};
-use forebay_lab::reproduce::{ComparedRow, ExperimentText, ReproduceOptions, reproduce};
+use forebay_lab::reproduce::{
+    ComparedRow, ExperimentText, ReproduceOptions, rank_correlation, reproduce,
+};
 use forebay_prerequisites::measured_trace;
 use forebay_sim::{Options, Simulation};
 use forebay_transport::Role;
@@ -63,19 +65,9 @@ fn opportunities_ms(trace: &Path) -> Vec<u64> {
     text.lines().map(|line| line.trim().parse().expect("milliseconds")).collect()
 }
 
-/// Ranks, those of equal values their mean.
-fn ranks(values: &[f64]) -> Vec<f64> {
-    let count = |holds: &dyn Fn(f64) -> bool| values.iter().filter(|&&v| holds(v)).count() as f64;
-    values.iter().map(|&v| count(&|o| o < v) + (count(&|o| o == v) - 1.0) / 2.0).collect()
-}
-
 fn spearman(a: &[f64], b: &[f64]) -> f64 {
-    let mean = (a.len() - 1) as f64 / 2.0;
-    let (a, b) = (ranks(a), ranks(b));
-    let product = |a: &[f64], b: &[f64]| -> f64 {
-        a.iter().zip(b).map(|(x, y)| (x - mean) * (y - mean)).sum()
-    };
-    product(&a, &b) / (product(&a, &a) * product(&b, &b)).sqrt()
+    let pairs: Vec<(f64, f64)> = a.iter().copied().zip(b.iter().copied()).collect();
+    rank_correlation(&pairs).expect("values that differ")
 }
 
 #[test]
