@@ -9,6 +9,7 @@ mod forwarding;
 pub mod inrpp;
 mod plain;
 mod routes;
+mod shortest_paths;
 mod table;
 
 pub use forwarding::{
@@ -16,4 +17,5 @@ pub use forwarding::{
 };
 pub use plain::PlainIp;
 pub use routes::Routes;
+pub use shortest_paths::ShortestPaths;
 pub use table::{AnyForwarding, ForwardingSpec, MakeRouter, ROUTERS, RouterEntry};

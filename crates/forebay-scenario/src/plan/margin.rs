@@ -31,7 +31,7 @@
 //! one round trip of the longest path and one ACK spacing. And a quarter of it must have room for a
 //! packet of each flow: a flow that finds less comes late, and stays at one packet per round trip.
 
-use crate::resolve::routes::Routes;
+use crate::resolve::routes::shortest_paths;
 use crate::{Flow, Link, Scenario};
 use forebay_base::{LinkId, NodeId, Span};
 use forebay_net::NetEvent;
@@ -197,7 +197,7 @@ struct Port {
 /// The terms at each port of the routers that flows take which they hold, by directed link.
 pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<LinkId, Margin> {
     let wires = wires(scenario);
-    let mut routes = Routes::new(&scenario.nodes, &scenario.links);
+    let mut routes = shortest_paths(&scenario.nodes, &scenario.links);
     let mut pairs: Vec<_> = between(&scenario.flows, waiting).into_iter().collect();
     // Hosts of one router share the search.
     pairs.sort_by_key(|&((dst, src), _)| (routes.attachment(dst), dst, src));

@@ -12,7 +12,7 @@
 //! the buffers limit the flow, and a note says so.
 
 use crate::keys::tcp::Tcp;
-use crate::resolve::routes::Routes;
+use crate::resolve::routes::shortest_paths;
 use crate::resolve::topology::Topology;
 use crate::{Flow, Link};
 use forebay_base::{LinkId, NodeId, Rate, Span};
@@ -121,7 +121,7 @@ fn largest(topology: &Topology, directions: &[LinkBounds], flows: &[Flow]) -> u6
         let known = longest.entry(flow.dst).or_default().entry(flow.src).or_default();
         *known = bytes.max(*known);
     }
-    let mut routes = Routes::new(&topology.nodes, &topology.links);
+    let mut routes = shortest_paths(&topology.nodes, &topology.links);
     let mut needs = Vec::new();
     // What there is of a path from the one host to the other, until its return path is known.
     let mut one_way: BTreeMap<[NodeId; 2], (Span, PathBounds)> = BTreeMap::new();
