@@ -15,7 +15,7 @@ use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
 pub use forebay_queue::SchemeSpec;
 use forebay_queue::{AnyDiscipline, DropTail, Limit, PortInit};
-pub use forebay_router::ForwardingSpec;
+pub use forebay_router::{EqualCosts, ForwardingSpec, MAX_TREES, RouteRule};
 use forebay_transport::TcpConfig;
 
 /// A network with its workload.
@@ -28,6 +28,8 @@ pub struct NetSpec {
     /// Directed links in pairs: 2k and 2k+1 are the two directions of one link. [`LinkId`] is the
     /// index. The ports of a node are its outgoing links in this order.
     pub links: Vec<LinkSpec>,
+    /// How routes are chosen.
+    pub routes: RouteRule,
     /// Kinds of transport that flows refer to.
     pub transports: Vec<TransportSpec>,
     /// Flows; [`FlowId`] is the index.
@@ -90,6 +92,8 @@ pub struct LinkSpec {
     pub queue: QueueSpec,
     /// The port scheme: rate computation and signalling besides queueing.
     pub scheme: SchemeSpec,
+    /// What it adds to the cost of a path, 1 or more; the same in both directions.
+    pub weight: u32,
 }
 
 impl LinkSpec {
@@ -98,7 +102,7 @@ impl LinkSpec {
     pub fn new(from: NodeId, to: NodeId, rate: Rate, delay: Span, limit: Limit) -> LinkSpec {
         let (channel, queue) = (ChannelSpec::Constant(rate), QueueSpec::DropTail(limit));
         let wire = WireSpec { delay, ..WireSpec::default() };
-        LinkSpec { from, to, channel, wire, queue, scheme: SchemeSpec::None }
+        LinkSpec { from, to, channel, wire, queue, scheme: SchemeSpec::None, weight: 1 }
     }
     /// The same link with another wire.
     #[must_use]

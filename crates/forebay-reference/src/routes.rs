@@ -69,12 +69,14 @@ impl Setting {
             overhead_bytes: spec.links.iter().map(|l| f64::from(l.wire.overhead_bytes)).collect(),
         };
         setting.fluid.detours = setting.detours(spec, modes);
-        let mut known: BTreeMap<(NodeId, NodeId, usize), u32> = BTreeMap::new();
+        let mut known: BTreeMap<(NodeId, NodeId, usize, u32), u32> = BTreeMap::new();
         for (flow, id) in spec.flows.iter().zip(0..) {
             if !flow.paths.is_empty() {
                 return Err(NoReference("a flow has several paths"));
             }
-            let route = *known.entry((flow.src, flow.dst, flow.transport)).or_insert_with(|| {
+            let alone = if spec.routes.trees > 1 { id } else { 0 };
+            let key = (flow.src, flow.dst, flow.transport, alone);
+            let route = *known.entry(key).or_insert_with(|| {
                 let route = Route::of(spec, network, id);
                 let pooled = modes[flow.transport] == Mode::Pooled;
                 setting.fluid.routes.push(setting.uses(spec, &route, flow.transport, pooled));
@@ -251,7 +253,7 @@ impl Route {
     fn of(spec: &NetSpec, network: &Network, flow: u32) -> Route {
         let path = &network.workload.paths(forebay_base::FlowId(flow))[0];
         let (src, dst) = (spec.flows[flow as usize].src, spec.flows[flow as usize].dst);
-        let walk = |from: NodeId, port, to: NodeId, addr| {
+        let walk = |from: NodeId, port, to: NodeId, ends| {
             let mut links = vec![network.ports.link(from, port)];
             loop {
                 let at = spec.links[links[links.len() - 1].index()].to;
@@ -259,13 +261,13 @@ impl Route {
                     return links;
                 }
                 assert!(links.len() <= spec.nodes.len(), "routes have no loops");
-                let next = network.routes.port(at, addr).expect("routes were checked");
+                let next = network.routes.port(at, &ends).expect("routes were checked");
                 links.push(network.ports.link(at, next));
             }
         };
         Route {
-            there: walk(src, path.src.1, dst, path.dst.0.addr),
-            back: walk(dst, path.dst.1, src, path.src.0.addr),
+            there: walk(src, path.src.1, dst, [path.src.0, path.dst.0]),
+            back: walk(dst, path.dst.1, src, [path.dst.0, path.src.0]),
         }
     }
 }

@@ -16,6 +16,6 @@ pub use forwarding::{
     Forwarding, NodeContext, Ports, RouterInit, RouterPort, RouterSettings, Sends, Verdict, Work,
 };
 pub use plain::PlainIp;
-pub use routes::Routes;
-pub use shortest_paths::ShortestPaths;
+pub use routes::{RouteKey, Routes};
+pub use shortest_paths::{Edge, EqualCosts, MAX_TREES, RouteRule, ShortestPaths};
 pub use table::{AnyForwarding, ForwardingSpec, MakeRouter, ROUTERS, RouterEntry};

@@ -21,7 +21,7 @@ impl PlainIp {
         if !packet.decrement_ttl() {
             return Err(DropReason::Ttl);
         }
-        routes.port(node, packet.dst()).ok_or(DropReason::NoRoute)
+        routes.port(node, &*packet).ok_or(DropReason::NoRoute)
     }
 }
 

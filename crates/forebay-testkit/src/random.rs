@@ -5,7 +5,8 @@ use crate::world::{World, link};
 use forebay_base::{LinkId, NodeId, PortId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AckPolicy, Controller, Entry, Init, LossPolicy, TABLE};
 use forebay_net::{
-    EventSpec, LinkSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, SchemeSpec,
+    EqualCosts, EventSpec, LinkSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, RouteRule,
+    SchemeSpec,
 };
 use forebay_queue::{Limit, RcpPortParams};
 use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
@@ -40,8 +41,21 @@ pub fn scenario(seed: u64) -> NetSpec {
     events(&mut world, &mut rng, &routers);
     if Rng::new(seed, Stream::Test, 13).chance(0.3) {
         change_routes(&mut world.spec, seed);
+    } else {
+        world.spec.routes = random_routes(seed);
     }
     world.spec
+}
+
+/// Mostly those by default.
+pub(crate) fn random_routes(seed: u64) -> RouteRule {
+    let mut rng = Rng::new(seed, Stream::Test, 15);
+    if rng.chance(0.7) {
+        return RouteRule::default();
+    }
+    let apart = rng.chance(0.5);
+    let equal_costs = if apart { EqualCosts::Independent } else { EqualCosts::Symmetric };
+    RouteRule { trees: 1 + rng.below(4) as u8, equal_costs }
 }
 
 /// Routers send what is for a host another way for a while: over a longer path, into a loop, or
@@ -62,7 +76,7 @@ pub fn change_routes(spec: &mut NetSpec, seed: u64) {
     for _ in 0..1 + rng.below(4) {
         let node = routers[rng.below(routers.len() as u64) as usize];
         let dst = hosts[rng.below(hosts.len() as u64) as usize];
-        let usual = network.routes.port(node, network.addresses[dst.index()][0]);
+        let usual = network.routes.port(node, &network.addresses[dst.index()][0]);
         let ports = network.ports.links_of(node).len() as u64;
         let other = PortId(rng.below(ports) as u16);
         let at = Time::from_nanos(rng.below(3_000_000_000));

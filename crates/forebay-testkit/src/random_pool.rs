@@ -2,10 +2,10 @@
 //! failures, plain neighbours.
 
 use crate::pool::{config, pooled_link, transport};
-use crate::random::log_uniform;
+use crate::random::{log_uniform, random_routes};
 use crate::world::World;
 use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
-use forebay_net::{ForwardingSpec, LinkSpec, NetEvent, NetSpec, QueueSpec};
+use forebay_net::{EqualCosts, ForwardingSpec, LinkSpec, NetEvent, NetSpec, QueueSpec};
 use forebay_queue::Limit;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 use forebay_transport::TcpConfig;
@@ -58,6 +58,10 @@ pub fn scenario(seed: u64, weather: NetworkConditions) -> NetSpec {
             let forwarding = ForwardingSpec::Inrpp(Arc::new(settings.clone()));
             world.spec.nodes[router.index()].kind = forebay_net::NodeKind::Router(forwarding);
         }
+    }
+    world.spec.routes = random_routes(seed);
+    if weather == NetworkConditions::Fair {
+        world.spec.routes.equal_costs = EqualCosts::Symmetric;
     }
     if weather == NetworkConditions::Foul {
         events(&mut world, &mut rng, &routers);

@@ -46,7 +46,7 @@ pub(super) fn assign_addresses(
         .flat_map(|n| ports.links_of(n).iter().map(|l| spec.links[l.index()].to))
         .collect();
     let columns: Vec<NodeId> = attached.into_iter().collect();
-    let mut routes = Routes::new(spec.nodes.len(), &rows, &columns);
+    let mut routes = Routes::new(spec.nodes.len(), &rows, &columns, spec.routes.trees);
     let mut addresses: Vec<Vec<Addr>> = vec![Vec::new(); spec.nodes.len()];
     for host in ids().filter(|&n| is_host(n)) {
         for (i, &link) in ports.links_of(host).iter().enumerate() {

@@ -3,6 +3,7 @@
 use crate::ports::PortTable;
 use crate::spec::{ChannelSpec, NetEvent, NetSpec, NodeKind, SpecError, SpoofedFragment};
 use forebay_base::{FlowId, IpVersion, NodeId, PortId};
+use forebay_router::MAX_TREES;
 
 /// Paths that a flow may have: one bit each.
 const MAX_PATHS: usize = 64;
@@ -21,9 +22,16 @@ pub(super) fn check_names(spec: &NetSpec) -> Result<(), SpecError> {
         if link.from == link.to {
             return unsound("it leads to the node that it comes from");
         }
+        if link.weight == 0 || link.weight != back.weight {
+            return unsound("its weight is 0, or another in its other direction");
+        }
         if (link.from, link.to) != (back.to, back.from) {
             return unsound("links 2k and 2k+1 are not the two directions of one link");
         }
+    }
+    if !(1..=MAX_TREES).contains(&spec.routes.trees) {
+        let why = "there are 1 to 64 trees";
+        return Err(SpecError::Unsound { part: "rule of routes", index: 0, why });
     }
     if spec.transports.len() > usize::from(u16::MAX) {
         let why = "there are more than 65535";
@@ -173,6 +181,11 @@ mod tests {
         assert_eq!(place(|spec| spec.links[3].to = NodeId(9)), Some(("link", 2)));
         assert_eq!(place(|spec| spec.links[1].from = NodeId(0)), Some(("link", 0)));
         assert_eq!(place(|spec| spec.links.swap(1, 3)), Some(("link", 0)));
+        assert_eq!(place(|spec| spec.links[2].weight = 2), Some(("link", 2)));
+        let weightless = |spec: &mut NetSpec| spec.links.iter_mut().for_each(|l| l.weight = 0);
+        assert_eq!(fault(weightless).map(|f| f.0), Some("link"));
+        assert_eq!(place(|spec| spec.routes.trees = 0), Some(("rule of routes", 0)));
+        assert_eq!(place(|spec| spec.routes.trees = 65), Some(("rule of routes", 0)));
         assert_eq!(place(|spec| spec.flows.push(flow(9, Vec::new()))), Some(("flow", 0)));
         assert_eq!(place(|spec| spec.flows.push(flow(1, Vec::new()))), Some(("flow", 0)));
         let lost = NetEvent::Loss(LinkId(4), 0.5);

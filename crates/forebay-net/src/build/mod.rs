@@ -51,7 +51,7 @@ impl Network {
     /// Build everything for one run. `all_queued` builds every link the general way, for
     /// comparison.
     ///
-    /// Routes are by hop count; between equal ones the port declared first.
+    /// Routes are shortest paths by the weights of links, as [`NetSpec::routes`] says.
     pub fn build(spec: &NetSpec, seed: u64, all_queued: bool) -> Result<Network, SpecError> {
         Network::build_guarded(spec, seed, all_queued, Guards::ALL)
     }

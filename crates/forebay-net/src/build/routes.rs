@@ -1,13 +1,13 @@
-//! Static routes: the shortest path from each router to each router that hosts attach to.
+//! Static routes: the shortest paths from each router to each router that hosts attach to.
 
 use crate::ports::PortTable;
-use crate::spec::{NetSpec, NodeKind};
+use crate::spec::{LinkSpec, NetSpec, NodeKind};
 use alloc::collections::BTreeSet;
 use alloc::vec::Vec;
 use forebay_base::NodeId;
-use forebay_router::{Routes, ShortestPaths};
+use forebay_router::{Edge, Routes, ShortestPaths};
 
-/// A search from each attachment.
+/// A search from each attachment, in each tree.
 pub(super) fn shortest_paths(spec: &NetSpec, ports: &PortTable, routes: &mut Routes) {
     let is_router = |n: NodeId| matches!(spec.nodes[n.index()].kind, NodeKind::Router(_));
     let ids = || (0..spec.nodes.len() as u32).map(NodeId);
@@ -17,13 +17,16 @@ pub(super) fn shortest_paths(spec: &NetSpec, ports: &PortTable, routes: &mut Rou
         .filter(|&n| is_router(n))
         .collect();
     let routers: Vec<NodeId> = ids().filter(|&n| is_router(n)).collect();
-    let links = spec.links.iter().step_by(2).map(|link| [link.from, link.to]);
-    let mut paths = ShortestPaths::new(ids().map(is_router), links);
+    let edge = |link: &LinkSpec| Edge { ends: [link.from, link.to], weight: link.weight };
+    let links = spec.links.iter().step_by(2).map(edge);
+    let mut paths = ShortestPaths::new(spec.routes, ids().map(is_router), links);
     for &target in &attachments {
-        paths.search(target);
-        for &router in &routers {
-            let link = paths.next(router);
-            routes.set(router, target, link.map(|link| ports.port(link)));
+        for tree in 0..spec.routes.trees {
+            paths.search(target, tree);
+            for &router in &routers {
+                let link = paths.next(router);
+                routes.set(router, target, tree, link.map(|link| ports.port(link)));
+            }
         }
     }
 }

@@ -47,6 +47,8 @@ pub enum Ineligible {
     NotPlain(NodeId),
     /// An event changes the routes of this router.
     RouteChanges(NodeId),
+    /// There are several trees of routes: see [`RouteRule`](crate::RouteRule).
+    SeveralTrees,
     /// No link downstream of this router has it for its only upstream.
     NoneBehind(NodeId),
     /// This host has several sockets or interfaces.
@@ -90,6 +92,7 @@ impl fmt::Display for Ineligible {
             Ineligible::RouteChanges(node) => {
                 write!(f, "an event changes routes of node {}", node.0)
             }
+            Ineligible::SeveralTrees => write!(f, "routes differ between flows"),
             Ineligible::NoneBehind(node) => {
                 write!(f, "no link downstream of node {} has its packets from it alone", node.0)
             }
@@ -208,6 +211,7 @@ impl EarlyTransitPlan {
                 let fixed = !changes || !self.guards.has(Guard::FixedRoutes);
                 match (&nodes[from.index()], all.of(LinkId(i as u32))) {
                     (_, Upstream::None) => Err(Ineligible::NoUpstream),
+                    (Node::Router(_), _) if spec.routes.trees > 1 => Err(Ineligible::SeveralTrees),
                     (Node::Router(AnyForwarding::PlainIp(_)), _) if !fixed => {
                         Err(Ineligible::RouteChanges(from))
                     }

@@ -7,7 +7,7 @@ use crate::link::AnyLink;
 use crate::ports::PortTable;
 use alloc::collections::VecDeque;
 use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
-use forebay_router::Routes;
+use forebay_router::{RouteKey, Routes};
 
 /// How packets find their next link.
 #[derive(Clone, Copy)]
@@ -17,10 +17,10 @@ pub(super) struct Maps<'a> {
 }
 
 impl Maps<'_> {
-    /// The link on which `node` forwards a packet for `dst`. None if it drops the packet.
+    /// The link on which `node` forwards what is `to` a destination. None if it drops the packet.
     #[inline(always)]
-    pub fn next_link(self, node: NodeId, dst: Addr, ttl: u8) -> Option<LinkId> {
-        let port = self.routes.port(node, dst).filter(|_| ttl > 1)?;
+    pub fn next_link(self, node: NodeId, to: &impl RouteKey, ttl: u8) -> Option<LinkId> {
+        let port = self.routes.port(node, to).filter(|_| ttl > 1)?;
         Some(self.ports.link(node, port))
     }
 }
@@ -83,7 +83,7 @@ fn chain<D: Driver>(
             }
             _ => return (passed, false),
         }
-        let Some(next) = maps.next_link(slot.to, travel.dst, travel.ttl) else {
+        let Some(next) = maps.next_link(slot.to, &travel.dst, travel.ttl) else {
             return (passed, false);
         };
         let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };

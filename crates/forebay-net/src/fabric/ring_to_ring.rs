@@ -29,7 +29,7 @@ impl<D: Driver> Fabric<D> {
         }
         let Node::Router(forwarding) = &mut self.nodes[node.index()] else { return };
         if let AnyForwarding::PlainIp(_) = forwarding {
-            return match self.routes.port(node, packet.dst()).filter(|_| ttl > 1) {
+            return match self.routes.port(node, packet).filter(|_| ttl > 1) {
                 Some(port) => self.move_on(link, self.ports.link(node, port), ttl - 1),
                 None => self.forward_first(now, link),
             };

@@ -61,7 +61,7 @@ fn hop<D: Driver>(
     let AnyLink::Fifo(fifo) = &slot.link else { return Hop::Refused };
     let Some(packet) = fifo.first_arrived(now) else { return Hop::Refused };
     let mut travel = Travel::new(packet, link, now, driver, arena);
-    let next = maps.next_link(slot.to, packet.dst(), travel.ttl);
+    let next = maps.next_link(slot.to, packet, travel.ttl);
     driver.passed(now, link, travel.signature, travel.ttl);
     let Some(to) = next else { return Hop::Refused };
     debug_assert_ne!(to, link, "a link leads to another node than it comes from");

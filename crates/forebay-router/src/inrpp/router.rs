@@ -175,7 +175,7 @@ impl Inrpp {
             }
             set_tag(packet, None, cx.arena);
         }
-        let port = cx.routes.port(cx.node, packet.dst()).ok_or(DropReason::NoRoute)?;
+        let port = cx.routes.port(cx.node, &*packet).ok_or(DropReason::NoRoute)?;
         Ok((port, false))
     }
 
@@ -518,7 +518,7 @@ impl Forwarding for Inrpp {
         if packet.kind() != Kind::Tcp || packet.ttl() <= 1 {
             return None;
         }
-        let port = cx.routes.port(cx.node, packet.dst())?;
+        let port = cx.routes.port(cx.node, packet)?;
         let (express, wire_len) = (is_express(packet), packet.wire_len());
         if !express && !self.ports[port.index()].interface.is_open() {
             return None;

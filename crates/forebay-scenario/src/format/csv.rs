@@ -44,6 +44,7 @@ columns! {
         "b": "the other end",
         "rate_bps": "rate in bit/s, or with unit: 10000000, 1e7, 10Mbit/s",
         "delay_ns": "propagation delay in nanoseconds, or with unit: 5000000, 5ms",
+        "weight": "may be empty: cost of the link in routes, 1 to 65535; by default 1",
     }
     HOST_COLUMNS of "csv.hosts" {
         "host": "name of the host; csv.host_prefix (h) is put before it",
@@ -83,6 +84,8 @@ choices! {
     }
 }
 
+/// Place of the column in [`LINK_COLUMNS`].
+pub(crate) const WEIGHT: usize = 4;
 /// Places of some columns in [`FLOW_COLUMNS`].
 pub(crate) const START: usize = 0;
 pub(crate) const STOP: usize = 7;

@@ -17,6 +17,7 @@ use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
 use crate::keys::links::LinkParams;
 use crate::keys::named::{Named, Param, param};
 use crate::keys::reassembly::ReassemblyTable;
+use crate::keys::routes::RoutesTable;
 use crate::keys::sizes::SizeOf;
 use crate::keys::tcp::{Tcp, TcpOf};
 use forebay_base::{IpVersion, Rate, Span};
@@ -93,6 +94,8 @@ sections! {
             inrpp: InrppTable,
             /// How hosts reassemble fragmented datagrams.
             reassembly: ReassemblyTable,
+            /// How routes are chosen.
+            routes: RoutesTable,
             /// Parameters of congestion control algorithms, one table per protocol; a table with
             /// `of` declares a variant.
             protocol: Protocols,
@@ -146,6 +149,9 @@ sections! {
             name: String,
             /// What differs in the direction from b to a.
             reverse: LinkParams,
+            /// Cost of the link in routes, in both directions: packets take the path with the least
+            /// sum. Range: 1 to 65535. Default: 1. Example: 10.
+            weight: u32,
         }
         flatten params: LinkParams,
     }

@@ -10,6 +10,7 @@ pub(crate) mod losses;
 pub(crate) mod middleboxes;
 pub(crate) mod named;
 pub(crate) mod reassembly;
+pub(crate) mod routes;
 pub(crate) mod schedules;
 pub(crate) mod sizes;
 pub(crate) mod tcp;

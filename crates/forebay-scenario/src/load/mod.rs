@@ -13,6 +13,7 @@ use crate::format::source::{self, Sources};
 use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
 use crate::keys::inrpp::NAME;
+use crate::keys::routes;
 use crate::keys::tcp::Tcp;
 use crate::model::protocols::Names;
 use crate::plan::{caches, mtu_check, network, outline, queues, samples};
@@ -22,7 +23,7 @@ use crate::resolve::{
     attacks, buffers, events, expect, flows, inrpp, protocols, schedules, tcp, tcp_of, topology,
 };
 use forebay_base::{IpVersion, Span, Time};
-use forebay_net::EventSpec;
+use forebay_net::{EventSpec, RouteRule};
 use scenario_text::ScenarioText;
 use std::sync::Arc;
 
@@ -121,7 +122,8 @@ fn read(
     let flows = flows::expand(&file, &topology, &names, mss_bytes, sources, &mut faults);
     let events = all_events(&file, &topology, sources, &mut faults);
     let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
-    let mut needed = buffers::Needed::new(&topology, &flows, &events);
+    let routes = faults.or(routes::resolve(file.routes.as_ref()), RouteRule::default());
+    let mut needed = buffers::Needed::new(&topology, routes, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);
     let specs = protocols::specs(registry, &file, &mut faults);
     let protocols = protocols::compared(file.protocols.as_ref(), &names, &mut faults);
@@ -145,6 +147,7 @@ fn read(
         inrpp,
         ports: tables::ports(&tables),
         reassembly: topology.reassembly,
+        routes,
         specs,
         nodes: topology.nodes.clone(),
         links: topology.links.clone(),

@@ -16,7 +16,9 @@ use attacks::Attack;
 use channels::{Channel, TraceFile};
 use expectation::Expectation;
 use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
-use forebay_net::{AppSchedule, EventSpec, NetEvent, ReassemblyLimits, TimeDistribution, WireSpec};
+use forebay_net::{
+    AppSchedule, EventSpec, NetEvent, ReassemblyLimits, RouteRule, TimeDistribution, WireSpec,
+};
 use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
 use inrpp::InrppNetwork;
@@ -60,6 +62,8 @@ pub struct Scenario {
     pub ports: BTreeMap<&'static str, toml::Table>,
     /// How hosts reassemble datagrams.
     pub reassembly: ReassemblyLimits,
+    /// How routes are chosen.
+    pub routes: RouteRule,
     /// Protocols whose parameters the scenario gives, variants among them; the others have their
     /// defaults.
     pub specs: Vec<ProtocolSpec>,
@@ -105,6 +109,8 @@ pub struct Link {
     pub forward: LinkDirection,
     /// From b to a.
     pub reverse: LinkDirection,
+    /// Its cost in routes.
+    pub weight: u32,
 }
 
 /// One direction of a link.

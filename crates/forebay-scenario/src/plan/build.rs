@@ -30,6 +30,7 @@ impl Scenario {
             version: self.ip_version,
             nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
             links: self.directed_links(seed, &network),
+            routes: self.routes,
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
             flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place)).collect(),
             events: self.all_events(seed),
@@ -97,6 +98,7 @@ impl Scenario {
                 Arc::clone(direction.discipline.own_machine()),
             ),
             scheme: network.scheme(from, direction),
+            weight: link.weight,
         };
         [one(id, link.a, link.b, &link.forward), one(id + 1, link.b, link.a, &link.reverse)]
     }

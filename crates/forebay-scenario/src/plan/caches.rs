@@ -143,12 +143,22 @@ impl Scenario {
         }
     }
 
+    /// True of a flow of INRPP in a run under `protocol`.
+    pub(crate) fn is_pooled(&self, flow: &Flow, protocol: &str) -> bool {
+        self.bundle(flow.protocol_under(protocol)).router.as_deref() == Some(NAME)
+    }
+
+    /// True if the parameters of the protocol of a flow ask for notices on data.
+    fn is_notified(&self, flow: &Flow, protocol: &str) -> bool {
+        let params = self.spec(flow.protocol_under(protocol)).map(|spec| spec.params());
+        let asked = |params: toml::Table| params.get("notify_on_data")?.as_bool();
+        params.and_then(asked).unwrap_or(false)
+    }
+
     /// What the margin rule says of each interface that flows of INRPP take in a run under
     /// `protocol`.
     fn margins(&self, protocol: &str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
-        let held = |flow: &Flow| {
-            self.bundle(flow.protocol_under(protocol)).router.as_deref() == Some(NAME)
-        };
+        let held = |flow: &Flow| self.is_pooled(flow, protocol);
         let names = self.protocols_under(protocol).into_iter();
         let names = names.filter(|name| self.bundle(name).router.as_deref() == Some(NAME));
         // Payload and length are those of the protocol that sends the longest packets.
@@ -163,6 +173,7 @@ impl Scenario {
         let waiting = Waiting {
             routers: &routers.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>(),
             held: &held,
+            notified: &|flow| self.is_notified(flow, protocol),
             packet: (mss_bytes, packet_bytes),
             detours: detours.map(|(_, settings)| settings.probe_interval).max(),
         };

@@ -1,8 +1,9 @@
 //! Routers of INRPP in a run, and what a reader of results should know of them.
 
-use crate::Scenario;
 use crate::format::fields::shown;
 use crate::keys::inrpp::NAME;
+use crate::resolve::routes::asymmetric;
+use crate::{Flow, Scenario};
 use forebay_base::NodeId;
 use forebay_router::inrpp::Settings;
 use std::collections::{BTreeMap, BTreeSet};
@@ -28,6 +29,7 @@ impl Scenario {
         let routers = self.ever_inrpp();
         let settings = &self.inrpp.settings;
         let mut notes = self.cache_notes();
+        notes.extend(self.asymmetry_note());
         if routers.is_empty() || !settings.detours {
             return notes;
         }
@@ -48,6 +50,21 @@ impl Scenario {
             );
         }
         notes
+    }
+
+    /// Flows of INRPP whose data and ACKs take different links.
+    fn asymmetry_note(&self) -> Option<String> {
+        let pooled = |flow: &&Flow| self.protocols.iter().any(|name| self.is_pooled(flow, name));
+        let flows = || self.flows.iter().filter(pooled);
+        let differ = asymmetric(self, flows());
+        let count = flows().filter(|flow| differ.contains(&[flow.src, flow.dst])).count();
+        (count > 0).then(|| {
+            format!(
+                "inrpp: data and ACKs of {count} of {} flows take different links: their senders \
+                 are notified on data, and no router upstream of a congested one holds them",
+                flows().count()
+            )
+        })
     }
 
     /// True if two neighbours among `routers` have a third one as neighbour of both.

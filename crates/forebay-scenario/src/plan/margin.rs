@@ -8,6 +8,7 @@
 //! ```text
 //! margin = (rates in - rate out) x (round trip upstream + longest round trip + ACK spacing)
 //!          + one packet per flow
+//!          + what routers upstream have of flows that are notified on data
 //! ```
 //!
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
@@ -22,6 +23,10 @@
 //! * **ACK spacing**: a round of all flows at the narrowest link from the port on, in which the
 //!   first packet of those waits for its turn.
 //!
+//! * **Notified on data**: no router holds such a flow for another one, so what those upstream have
+//!   of it comes as well: at most all that it has to send, or ten seconds of the rate out, the
+//!   paper's cache.
+//!
 //! No more comes than the flows have to send. Flows that follow each other between the same hosts
 //! count as one, all others as if they were there at once. Routes are those at the start; of rates
 //! and delays that events change, the worst count.
@@ -31,7 +36,7 @@
 //! one round trip of the longest path and one ACK spacing. And a quarter of it must have room for a
 //! packet of each flow: a flow that finds less comes late, and stays at one packet per round trip.
 
-use crate::resolve::routes::shortest_paths;
+use crate::resolve::routes::{asymmetric, shortest_paths};
 use crate::{Flow, Link, Scenario};
 use forebay_base::{LinkId, NodeId, Span};
 use forebay_net::NetEvent;
@@ -40,6 +45,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 /// The most of a queue that counts in a round trip: a longer one is not there to be filled.
 const MAX_QUEUE: Span = Span::from_secs(1);
+/// The cache of a port in the paper, at its rate.
+const PAPER: Span = Span::from_secs(10);
 /// Of the backlog at which a port asks, one in this many packets is of a flow.
 const PACKETS_PER_FLOW: u64 = 4;
 
@@ -49,6 +56,8 @@ pub(crate) struct Waiting<'a> {
     pub routers: &'a BTreeSet<NodeId>,
     /// True of a flow that they hold, and that slows down when it is asked.
     pub held: &'a dyn Fn(&Flow) -> bool,
+    /// True of a flow that is notified on data, whatever its routes.
+    pub notified: &'a dyn Fn(&Flow) -> bool,
     /// Payload and length of a full-sized packet.
     pub packet: (u64, u64),
     /// How long a detour may go on sending at the same rate; None: there are none.
@@ -69,6 +78,8 @@ pub(crate) struct Margin {
     pub packet_bytes: u64,
     /// All that the flows have to send.
     data_bytes: u64,
+    /// The same of those that are notified on data and pass another router before.
+    notified_bytes: u64,
     /// Of the port with its detours.
     pooled_bps: u64,
     /// Round trip of the longest path.
@@ -81,7 +92,12 @@ impl Margin {
         let excess_bps = self.in_bps.saturating_sub(self.out_bps);
         let until_effect = bytes_in(excess_bps, self.round_trip + self.path + self.ack_spacing);
         let packets = self.flows.saturating_mul(self.packet_bytes);
-        until_effect.saturating_add(packets).min(self.data_bytes).max(self.packet_bytes)
+        let upstream = self.notified_bytes.min(bytes_in(self.out_bps, PAPER));
+        until_effect
+            .saturating_add(packets)
+            .saturating_add(upstream)
+            .min(self.data_bytes)
+            .max(self.packet_bytes)
     }
     /// The backlog at which it asks: see the module.
     pub fn high_bytes(&self) -> u64 {
@@ -147,7 +163,7 @@ fn wires(scenario: &Scenario) -> Vec<Wire> {
 }
 
 /// The flows from one host to another.
-#[derive(Default)]
+#[derive(Clone, Copy, Default)]
 struct Between {
     /// At once, held or not.
     all: u64,
@@ -155,9 +171,13 @@ struct Between {
     held: u64,
     /// Load of those.
     data_bytes: u64,
+    /// Load of those of them that are notified on data.
+    notified_bytes: u64,
 }
 
-fn between(flows: &[Flow], waiting: &Waiting<'_>) -> BTreeMap<(NodeId, NodeId), Between> {
+fn between(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<(NodeId, NodeId), Between> {
+    let flows = &scenario.flows;
+    let asymmetric = asymmetric(scenario, flows.iter().filter(|flow| (waiting.held)(flow)));
     let mut followed = vec![false; flows.len()];
     for flow in flows {
         let after = flow.life.as_ref().and_then(|life| life.after);
@@ -175,6 +195,9 @@ fn between(flows: &[Flow], waiting: &Waiting<'_>) -> BTreeMap<(NodeId, NodeId), 
             let packets = flow.bytes.map_or(u64::MAX, |bytes| bytes.div_ceil(payload_bytes.max(1)));
             let bytes = packets.saturating_mul(packet_bytes);
             pair.data_bytes = pair.data_bytes.saturating_add(bytes);
+            if (waiting.notified)(flow) || asymmetric.contains(&[flow.src, flow.dst]) {
+                pair.notified_bytes = pair.notified_bytes.saturating_add(bytes);
+            }
         }
     }
     pairs
@@ -197,12 +220,21 @@ struct Port {
 /// The terms at each port of the routers that flows take which they hold, by directed link.
 pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<LinkId, Margin> {
     let wires = wires(scenario);
-    let mut routes = shortest_paths(&scenario.nodes, &scenario.links);
-    let mut pairs: Vec<_> = between(&scenario.flows, waiting).into_iter().collect();
+    let mut routes = shortest_paths(scenario.routes, &scenario.nodes, &scenario.links);
+    let mut pairs: Vec<_> = between(scenario, waiting).into_iter().collect();
     // Hosts of one router share the search.
     pairs.sort_by_key(|&((dst, src), _)| (routes.attachment(dst), dst, src));
-    let walk = |((dst, src), flows)| Some(Path { src, links: routes.walk(src, dst)?, flows });
-    let paths: Vec<Path> = pairs.into_iter().filter_map(walk).collect();
+    let mut paths: BTreeMap<(NodeId, Vec<LinkId>), Between> = BTreeMap::new();
+    for tree in 0..scenario.routes.trees {
+        for &((dst, src), flows) in &pairs {
+            // Each of the paths may have all of them.
+            if let Some(links) = routes.walk(src, dst, tree) {
+                paths.insert((src, links), flows);
+            }
+        }
+    }
+    let path = |((src, links), flows)| Path { src, links, flows };
+    let paths: Vec<Path> = paths.into_iter().map(path).collect();
     let mut users = vec![0u64; wires.len()];
     for path in &paths {
         path.links.iter().for_each(|link| users[link.index()] += path.flows.all);
@@ -255,6 +287,7 @@ fn add(
             continue;
         }
         let nearest = (1..k).rev().find(|&j| holds(j)).unwrap_or(0);
+        let notified_bytes = if nearest > 0 { path.flows.notified_bytes } else { 0 };
         let waits = |j: usize| wires[path.links[j].index()].waits();
         let delays = path.links[nearest..k].iter().fold(Span::ZERO, |sum, id| sum + both_ways(id));
         let upstream = (nearest.max(1)..k).fold(delays, |sum, j| sum + waits(j));
@@ -265,6 +298,7 @@ fn add(
         port.margin.path = port.margin.path.max(round_trip);
         port.margin.flows += path.flows.held;
         port.margin.data_bytes = port.margin.data_bytes.saturating_add(path.flows.data_bytes);
+        port.margin.notified_bytes = port.margin.notified_bytes.saturating_add(notified_bytes);
         let feeder = port.feeders.entry(path.links[k - 1]).or_insert_with(|| Some(BTreeMap::new()));
         if let Some(hosts) = feeder {
             hosts.insert(path.src, wires[path.links[0].index()].most_bps);
@@ -282,6 +316,7 @@ impl Port {
             flows: 0,
             packet_bytes,
             data_bytes: 0,
+            notified_bytes: 0,
             pooled_bps: wire.most_bps,
             path: Span::ZERO,
         };

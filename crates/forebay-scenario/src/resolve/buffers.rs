@@ -16,7 +16,7 @@ use crate::resolve::routes::shortest_paths;
 use crate::resolve::topology::Topology;
 use crate::{Flow, Link};
 use forebay_base::{LinkId, NodeId, Rate, Span};
-use forebay_net::{EventSpec, NetEvent};
+use forebay_net::{EventSpec, NetEvent, RouteRule};
 use forebay_queue::Limit;
 use forebay_transport::TcpConfig;
 use std::collections::BTreeMap;
@@ -47,6 +47,7 @@ pub(crate) fn follow(needed: &mut Needed<'_>, table: &Tcp, config: &mut TcpConfi
 /// Required buffer sizes of the flows of a scenario, computed on first use.
 pub(crate) struct Needed<'a> {
     topology: &'a Topology,
+    routes: RouteRule,
     flows: &'a [Flow],
     events: &'a [EventSpec],
     known: Option<u64>,
@@ -55,17 +56,18 @@ pub(crate) struct Needed<'a> {
 impl Needed<'_> {
     pub fn new<'a>(
         topology: &'a Topology,
+        routes: RouteRule,
         flows: &'a [Flow],
         events: &'a [EventSpec],
     ) -> Needed<'a> {
-        Needed { topology, flows, events, known: None }
+        Needed { topology, routes, flows, events, known: None }
     }
 
     /// In bytes.
     pub fn bytes(&mut self) -> u64 {
         *self.known.get_or_insert_with(|| {
             let directions = directions(&self.topology.links, self.events);
-            largest(self.topology, &directions, self.flows)
+            largest(self.topology, self.routes, &directions, self.flows)
         })
     }
 }
@@ -110,7 +112,7 @@ fn directions(links: &[Link], events: &[EventSpec]) -> Vec<LinkBounds> {
 }
 
 /// The largest need of a flow.
-fn largest(topology: &Topology, directions: &[LinkBounds], flows: &[Flow]) -> u64 {
+fn largest(topology: &Topology, rule: RouteRule, directions: &[LinkBounds], flows: &[Flow]) -> u64 {
     // The longest flow between two hosts; those to one host together, for they share the search.
     let mut longest: BTreeMap<NodeId, BTreeMap<NodeId, u64>> = BTreeMap::new();
     for flow in flows {
@@ -121,28 +123,31 @@ fn largest(topology: &Topology, directions: &[LinkBounds], flows: &[Flow]) -> u6
         let known = longest.entry(flow.dst).or_default().entry(flow.src).or_default();
         *known = bytes.max(*known);
     }
-    let mut routes = shortest_paths(&topology.nodes, &topology.links);
+    let mut routes = shortest_paths(rule, &topology.nodes, &topology.links);
     let mut needs = Vec::new();
-    // What there is of a path from the one host to the other, until its return path is known.
-    let mut one_way: BTreeMap<[NodeId; 2], (Span, PathBounds)> = BTreeMap::new();
     let pairs = longest.iter().flat_map(|(&dst, sources)| sources.keys().map(move |&s| [s, dst]));
     let mut wanted: Vec<[NodeId; 2]> = pairs.flat_map(|[a, b]| [[a, b], [b, a]]).collect();
     wanted.sort_by_key(|&[from, to]| (routes.attachment(to), to, from));
     wanted.dedup();
-    for [from, to] in wanted {
-        let Some(route) = routes.walk(from, to) else { continue };
-        let delay = route.iter().fold(Span::ZERO, |sum, link| sum + directions[link.index()].delay);
-        one_way.insert([from, to], (delay, PathBounds::on(directions, &route)));
-    }
-    for (&dst, sources) in &longest {
-        for (&src, &bytes) in sources {
-            let (Some((there, path)), Some((back, _))) =
-                (one_way.get(&[src, dst]), one_way.get(&[dst, src]))
-            else {
-                continue; // no route, or to a host that is lost: somebody else says so
-            };
-            let full = path.rate.bytes_in(*there + *back).saturating_add(path.queues_bytes);
-            needs.push(full.saturating_mul(TIMES).min(bytes));
+    for tree in 0..rule.trees {
+        // What there is of a path from the one host to the other.
+        let mut one_way: BTreeMap<[NodeId; 2], (Span, PathBounds)> = BTreeMap::new();
+        for &[from, to] in &wanted {
+            let Some(route) = routes.walk(from, to, tree) else { continue };
+            let delay = |sum, link: &LinkId| sum + directions[link.index()].delay;
+            let delay = route.iter().fold(Span::ZERO, delay);
+            one_way.insert([from, to], (delay, PathBounds::on(directions, &route)));
+        }
+        for (&dst, sources) in &longest {
+            for (&src, &bytes) in sources {
+                let (Some((there, path)), Some((back, _))) =
+                    (one_way.get(&[src, dst]), one_way.get(&[dst, src]))
+                else {
+                    continue; // no route, or to a host that is lost: somebody else says so
+                };
+                let full = path.rate.bytes_in(*there + *back).saturating_add(path.queues_bytes);
+                needs.push(full.saturating_mul(TIMES).min(bytes));
+            }
         }
     }
     needs.into_iter().max().unwrap_or(0).min(TcpConfig::MAX_SEND_BUFFER_BYTES)

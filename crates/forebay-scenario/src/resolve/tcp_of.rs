@@ -84,7 +84,7 @@ pub(crate) fn resolve(
     given: Option<&Spanned<TcpOf>>,
     faults: &mut Faults,
 ) -> Vec<(Name, TcpConfig)> {
-    let mut needed = Needed::new(topology, &scenario.flows, &scenario.events);
+    let mut needed = Needed::new(topology, scenario.routes, &scenario.flows, &scenario.events);
     let tables = given.iter().flat_map(|at| &at.value.0);
     let resolved = tables.map(|(name, table)| -> Result<(Name, TcpConfig), Fault> {
         let protocol = names.lookup(name)?;

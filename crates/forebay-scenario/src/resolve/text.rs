@@ -11,6 +11,7 @@ use crate::keys::life::LawOf;
 use crate::keys::links::{LinkParams, Queue, QueueTable};
 use crate::keys::named::Named;
 use crate::keys::reassembly;
+use crate::keys::routes;
 use crate::keys::tcp::Tcp;
 use crate::model::inrpp::InrppNetwork;
 use crate::registry::named::given;
@@ -24,7 +25,7 @@ use crate::resolve::tcp;
 use crate::resolve::tcp_of;
 use crate::{Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario};
 use forebay_base::Time;
-use forebay_net::{ReassemblyLimits, TimeDistribution};
+use forebay_net::{ReassemblyLimits, RouteRule, TimeDistribution};
 use forebay_queue::Limit;
 use std::fmt::Write;
 
@@ -110,6 +111,7 @@ fn file(scenario: &Scenario) -> File {
     };
     let is_inrpp = scenario.inrpp != InrppNetwork::default() || !scenario.ever_inrpp().is_empty();
     let differs = scenario.reassembly != ReassemblyLimits::of(scenario.ip_version);
+    let routed = scenario.routes != RouteRule::default();
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
     let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
@@ -126,6 +128,7 @@ fn file(scenario: &Scenario) -> File {
         tcp_of: some(tcp_of::describe(scenario)),
         inrpp: is_inrpp.then(|| Spanned::new(inrpp::describe(&scenario.inrpp))),
         reassembly: differs.then(|| Spanned::new(reassembly::table_of(scenario.reassembly))),
+        routes: routed.then(|| Spanned::new(routes::table_of(scenario.routes))),
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         router: scenario.router.as_ref().map(|router| Spanned::new(of_registry(router))),
@@ -170,6 +173,7 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
         b: Spanned::new(b),
         name: some(link.name.clone()),
         reverse: (!symmetric).then(|| Spanned::new(params(&link.reverse))),
+        weight: (link.weight != 1).then(|| Spanned::new(link.weight)),
         params: params(&link.forward),
     }
 }

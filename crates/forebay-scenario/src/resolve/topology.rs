@@ -12,6 +12,7 @@ use crate::format::units::MAX_DELAY;
 use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, RouterTable, numbered};
 use crate::keys::links::LinkParams;
 use crate::keys::reassembly;
+use crate::keys::routes;
 use crate::keys::schedules::ScheduleKey;
 use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
@@ -269,7 +270,8 @@ impl Topology {
             if let Some(at) = host.delay_step.as_ref().filter(|_| i > 0) {
                 step_delay(&mut wires, at, i)?;
             }
-            self.add_link(None, [a, b], &wires, |problem| router.fault(problem))?;
+            let joined = Joined::access([a, b], &wires);
+            self.add_link(None, joined, |problem| router.fault(problem))?;
         }
         Ok(())
     }
@@ -379,22 +381,26 @@ impl Topology {
                 Ok((a, b))
             }
         });
-        let ((a, b), wires) = both(ends, wires)?;
+        let weight = link
+            .weight
+            .as_ref()
+            .map_or(Ok(1), |at| routes::weight(at.value, |problem| at.fault(problem)));
+        let (((a, b), wires), weight) = both(both(ends, wires), weight)?;
         let name = link.name.as_ref().map(|name| name.value.clone());
         let fault = |problem| match &link.name {
             Some(name) => name.fault(problem),
             None => entry.fault(problem).hint("give one of them another `name`"),
         };
-        self.add_link(name, [a, b], &wires, fault)
+        self.add_link(name, Joined { ends: [a, b], weight, wires: &wires }, fault)
     }
 
     fn add_link(
         &mut self,
         name: Option<String>,
-        ends: [NodeId; 2],
-        wires: &[Placed; 2],
+        joined: Joined<'_>,
         fault: impl Fn(Problem) -> Fault,
     ) -> Result<(), Fault> {
+        let Joined { ends, weight, wires } = joined;
         let [a, b] = ends;
         let joined = || format!("{}-{}", self.nodes[a.index()].name, self.nodes[b.index()].name);
         let name = name.unwrap_or_else(joined);
@@ -414,7 +420,7 @@ impl Topology {
         self.ports[b.index()].push(LinkId(2 * index as u32 + 1));
         self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
         let [forward, reverse] = [wires[0].direction.clone(), wires[1].direction.clone()];
-        self.links.push(Link { name, a, b, forward, reverse });
+        self.links.push(Link { name, a, b, forward, reverse, weight });
         Ok(())
     }
 }
@@ -472,6 +478,20 @@ pub(crate) struct Origin {
     pub mtu: Option<Spanned<()>>,
     pub port: Option<Spanned<()>>,
     pub schedule: Option<Spanned<ScheduleKey>>,
+}
+
+/// A link to be made, without its name.
+struct Joined<'a> {
+    ends: [NodeId; 2],
+    weight: u32,
+    wires: &'a [Placed; 2],
+}
+
+impl Joined<'_> {
+    /// The link of a host, on whose weight no route depends.
+    fn access(ends: [NodeId; 2], wires: &[Placed; 2]) -> Joined<'_> {
+        Joined { ends, weight: 1, wires }
+    }
 }
 
 /// One direction, and where its values stand. A group shares one.

@@ -247,13 +247,13 @@ fn bad_rows_name_file_line_and_column() {
 /// A typo in a column that may be absent, and a column of another program.
 #[test]
 fn columns_that_are_not_known() {
-    let links = "a,b,rate_bps,delay_ns,weight\n0,1,100000000,5000000,3\n";
+    let links = "a,b,rate_bps,delay_ns,metric\n0,1,100000000,5000000,3\n";
     let flows = "start_s,src_host,dst_host,packets,thnk_s\n0,0,0,40,1\n";
     let found = load(&folder(links, HOSTS, FLOWS), &[]).expect_err("a column too many");
-    let expected = "links.csv:1:23: there is no column `weight`\n  1 | \
-                    a,b,rate_bps,delay_ns,weight\n    |                       ^^^^^^\n\
-                    hint: columns: a, b, rate_bps, delay_ns; extra_columns = \"ignore\" passes \
-                    over others";
+    let expected = "links.csv:1:23: there is no column `metric`\n  1 | \
+                    a,b,rate_bps,delay_ns,metric\n    |                       ^^^^^^\n\
+                    hint: columns: a, b, rate_bps, delay_ns, weight; extra_columns = \"ignore\" \
+                    passes over others";
     assert!(found.starts_with(expected), "{found}");
     let found = load(&folder(LINKS, HOSTS, flows), &[]).expect_err("a typo");
     let expected = "flows.csv:1:35: there is no column `thnk_s`\n";
@@ -261,7 +261,7 @@ fn columns_that_are_not_known() {
     let both = "host,router,x\n0,0,0\n1,1,0\n";
     let scenario = load(&folder(links, both, FLOWS), &["csv.extra_columns=ignore"]).expect("loads");
     let notes = scenario.notes();
-    for told in ["links.csv: column not used: `weight`", "hosts.csv: column not used: `x`"] {
+    for told in ["links.csv: column not used: `metric`", "hosts.csv: column not used: `x`"] {
         assert!(notes.iter().any(|note| note.ends_with(told)), "{notes:?}");
     }
     let found = load(&folder(LINKS, HOSTS, FLOWS), &["csv.extra_columns=ignored"]);

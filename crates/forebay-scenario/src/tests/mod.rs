@@ -15,6 +15,7 @@ mod mutations;
 mod network;
 mod protocols;
 mod reassembly;
+mod routes;
 mod sizes;
 mod together;
 mod variants;

@@ -1,6 +1,6 @@
 //! The network as a weighted graph: expected load of nodes, expected traffic of links.
 
-use forebay_base::{NodeId, PortId, Span};
+use forebay_base::{Endpoint, NodeId, PortId, Span};
 use forebay_net::{NetSpec, Network, NodeKind};
 
 /// Cost of a packet that a host makes or takes, relative to one that a router forwards: a rough
@@ -33,21 +33,28 @@ impl Load {
             let bytes = flow.bytes.unwrap_or(endless) / paths.len().max(1) as u64;
             let packets = bytes / mss + 2; // SYN and FIN
             for path in paths {
-                load.walk(spec, network, flow.src, path.src.1, path.dst.0.addr, packets);
-                load.walk(spec, network, flow.dst, path.dst.1, path.src.0.addr, packets / 2 + 1);
+                load.walk(spec, network, flow.src, path.src.1, [path.src.0, path.dst.0], packets);
+                load.walk(
+                    spec,
+                    network,
+                    flow.dst,
+                    path.dst.1,
+                    [path.dst.0, path.src.0],
+                    packets / 2 + 1,
+                );
             }
         }
         load
     }
 
-    /// `packets` go from a port of a host to `dst`.
+    /// `packets` go from a port of a host, between two ends.
     fn walk(
         &mut self,
         spec: &NetSpec,
         network: &Network,
         mut at: NodeId,
         mut port: PortId,
-        dst: forebay_base::Addr,
+        ends: [Endpoint; 2],
         packets: u64,
     ) {
         for _ in 0..spec.nodes.len() {
@@ -60,7 +67,7 @@ impl Load {
                 self.nodes[at.index()] += HOST_COST * packets;
                 return;
             }
-            let Some(next) = network.routes.port(at, dst) else { return };
+            let Some(next) = network.routes.port(at, &ends) else { return };
             port = next;
         }
     }

@@ -31,7 +31,7 @@ impl Forwarding for Gate {
         if !packet.decrement_ttl() {
             return Verdict::Drop(packet, DropReason::Ttl);
         }
-        let Some(port) = cx.routes.port(cx.node, packet.dst()) else {
+        let Some(port) = cx.routes.port(cx.node, &packet) else {
             return Verdict::Drop(packet, DropReason::NoRoute);
         };
         if from == ACKS {

@@ -225,7 +225,7 @@ fn routes(spec: &NetSpec) -> u64 {
     let attachments: BTreeSet<u32> = hosts.map(|link| link.to.0).collect();
     let router = |kind: &NodeKind| matches!(kind, NodeKind::Router(_));
     let routers = spec.nodes.iter().filter(|node| router(&node.kind)).count();
-    (routers * attachments.len()) as u64
+    (routers * attachments.len()) as u64 * u64::from(spec.routes.trees)
 }
 
 #[cfg(test)]

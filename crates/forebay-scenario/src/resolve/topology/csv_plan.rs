@@ -1,6 +1,6 @@
 //! Nodes and links from the rows of CSV files.
 
-use super::{Placed, Topology};
+use super::{Joined, Placed, Topology};
 use crate::format::csv;
 use crate::format::fault::Fault;
 use crate::format::faults::{Faults, both};
@@ -8,6 +8,7 @@ use crate::format::fields::Spanned;
 use crate::format::source::Sources;
 use crate::keys::file::CsvFiles;
 use crate::keys::links::LinkParams;
+use crate::keys::routes;
 
 /// The CSV files of a network, opened.
 #[derive(Default)]
@@ -29,7 +30,7 @@ impl CsvPlan {
             let csv = path.as_ref().map(open);
             let csv = csv.transpose()?;
             if let Some(csv) = &csv {
-                csv.need(&[0, 1, 2, 3][..columns.len()])?;
+                csv.need(&[0, 1, 2, 3][..columns.len().min(csv::WEIGHT)])?;
             }
             Ok::<_, Fault>(csv)
         };
@@ -103,7 +104,7 @@ impl CsvPlan {
     ) -> Result<(), Fault> {
         let end = |column: usize| topology.named_in(row, column, &self.router_prefix);
         let (ends, values) = (both(end(0), end(1)), both(row.rate(2), row.delay(3)));
-        let (ends, (rate, delay)) = both(ends, values)?;
+        let (ends, ((rate, delay), weight)) = both(ends, both(values, weight_of(row)))?;
         if ends.0 == ends.1 {
             return Err(row.wrong(1, "another node than in column a"));
         }
@@ -113,7 +114,8 @@ impl CsvPlan {
             ..LinkParams::default()
         };
         let wires = topology.wires(&own, None, defaults, &self.links_key)?;
-        topology.add_link(None, ends.into(), &wires, |problem| row.fault(0, problem))
+        let joined = Joined { ends: ends.into(), weight, wires: &wires };
+        topology.add_link(None, joined, |problem| row.fault(0, problem))
     }
 
     pub(super) fn add_hosts(
@@ -151,6 +153,15 @@ impl CsvPlan {
             return Err(row.wrong(1, "a router"));
         }
         let a = topology.add_node(host, true, |problem| row.fault(0, problem))?;
-        topology.add_link(None, [a, b], wires, |problem| row.fault(0, problem))
+        topology.add_link(None, Joined::access([a, b], wires), |problem| row.fault(0, problem))
     }
+}
+
+fn weight_of(row: &csv::Row<'_>) -> Result<u32, Fault> {
+    if !row.has(csv::WEIGHT) {
+        return Ok(1);
+    }
+    let wrong = || row.wrong(csv::WEIGHT, routes::WEIGHT_RANGE);
+    let value = row.text(csv::WEIGHT).parse().map_err(|_| wrong())?;
+    routes::weight(value, |problem| row.fault(csv::WEIGHT, problem))
 }

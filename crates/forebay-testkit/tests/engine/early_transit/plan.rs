@@ -166,6 +166,7 @@ fn every_reason_of_a_link_says_what_is_in_the_way() {
         Ineligible::UpstreamElsewhere(LinkId(7)),
         Ineligible::NotPlain(NodeId(7)),
         Ineligible::RouteChanges(NodeId(7)),
+        Ineligible::SeveralTrees,
         Ineligible::NoneBehind(NodeId(7)),
         Ineligible::SharedHost(NodeId(7)),
         Ineligible::QueuedAnswers(LinkId(7)),
