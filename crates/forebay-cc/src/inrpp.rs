@@ -49,12 +49,16 @@
 //!     data carry an empty notice instead of the echo, the routers that they pass overwrite it, and
 //!     the sender handles what the receiver returns like back-pressure on an ACK. No router holds
 //!     the flow: the sender alone paces it.
+//! 12. A SYN and the SYN-ACK carry a digest of the routers and ports that they pass, instead of the
+//!     echo. Where it tells the client that they differ, its data carry notices, as in 11. The
+//!     server learns nothing of that: data of its own carry the echo. Nor is a change of routes
+//!     noticed later on.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
 //! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
 //!
-//! Differs from the paper in: 7 to 11; pause and allowances; the closed loop ends in the ramp, and
+//! Differs from the paper in: 7 to 12; pause and allowances; the closed loop ends in the ramp, and
 //! a timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
 //! routers are counted. From the authors' code (ns-3, 2018), which retransmits nothing and ignores
 //! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
@@ -72,7 +76,7 @@ use forebay_base::require;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
 use forebay_signal::inrpp::{
     BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, Nonce, Notice,
-    Returned,
+    PATH_DIGEST_BYTES, PathDigest, Returned,
 };
 use serde::{Deserialize, Serialize};
 
@@ -116,7 +120,8 @@ pub struct Params {
     /// is deep: 10 s by default.
     pub held_rto_s: u32,
     /// True if routers write their requests on data, which the receiver returns on its ACKs: for
-    /// paths whose ACKs return on another path. Takes 10 bytes of a data packet instead of 8.
+    /// paths whose ACKs return on another path. Without this flows do so whose SYN-ACK came over
+    /// other INRPP routers or links than the SYN. Takes 10 bytes of a data packet instead of 8.
     /// Routers then hold nothing of the flow for those downstream. Not in the paper.
     pub notify_on_data: bool,
 }
@@ -248,6 +253,10 @@ pub struct Inrpp {
     nonce: Option<Nonce>,
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
+    /// It has sent a SYN: it is the client.
+    opens: bool,
+    /// Data carry notices: rules 11 and 12.
+    notifies: bool,
     /// The echo of `nonce`, or an empty notice, ready to be written.
     option: OptionList,
     tcp: Box<Tcp>,
@@ -281,6 +290,8 @@ impl Inrpp {
             before_timeout: None,
             nonce: None,
             held_rto: None,
+            opens: false,
+            notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice() } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
         }
@@ -289,11 +300,22 @@ impl Inrpp {
     /// What an ACK brings, by the way that the flow uses: rule 11.
     #[inline]
     fn signal(&self, options: &OptionList) -> Option<BackPressure> {
-        if self.params.notify_on_data {
+        if self.notifies {
             Returned::find(options).map(|Returned(signal)| signal)
         } else {
             BackPressure::find(options)
         }
+    }
+
+    /// Rule 12: what a SYN carries. The receiver half puts the digest on the SYN-ACK.
+    fn on_syn(&mut self, next: &NextPacket) -> Option<OptionList> {
+        if next.reply {
+            return None;
+        }
+        self.opens = true;
+        let mut options = OptionList::EMPTY;
+        PathDigest::default().push(&mut options).expect("8 bytes fit into 40");
+        Some(options)
     }
 
     /// Rules 3, 4 and 7; `in_flight_bytes` is from before the ACK.
@@ -311,7 +333,7 @@ impl Inrpp {
         let nonce = signal.nonce.filter(|_| signal.ask != BackPressureSignal::Cancel);
         if nonce != self.nonce {
             self.nonce = nonce;
-            if !self.params.notify_on_data {
+            if !self.notifies {
                 self.option = echo_of(nonce);
             }
         }
@@ -432,12 +454,16 @@ impl Controller for Inrpp {
         }
     }
     fn traits(&self) -> Traits {
-        let option_bytes =
-            if self.params.notify_on_data { BACK_PRESSURE_BYTES } else { ECHO_BYTES };
+        let option_bytes = if self.notifies { BACK_PRESSURE_BYTES } else { ECHO_BYTES };
         Traits { wants_rate: false, option_bytes, ..Traits::default() }
     }
 
     fn on_established(&mut self, now: Time, rtt: &RttView, options: Option<&OptionList>) {
+        // The one that a server finds is that of the SYN alone.
+        let answered = options.filter(|_| self.opens).and_then(PathDigest::find);
+        if answered.is_some_and(|digest| digest != PathDigest::default()) {
+            (self.notifies, self.option) = (true, empty_notice());
+        }
         if let Some(signal) = options.and_then(|options| self.signal(options)) {
             self.hear(now, signal, 0);
             self.take_ack(0, 0, false);
@@ -540,8 +566,10 @@ impl Controller for Inrpp {
     }
 
     #[inline]
-    fn edit_header(&mut self, _now: Time, _next: &NextPacket) -> HeaderEdits {
-        HeaderEdits { options: Some(self.option), ..HeaderEdits::default() }
+    fn edit_header(&mut self, _now: Time, next: &NextPacket) -> HeaderEdits {
+        let options =
+            if next.syn && !self.notifies { self.on_syn(next) } else { Some(self.option) };
+        HeaderEdits { options, ..HeaderEdits::default() }
     }
 
     fn next_timeout(&self) -> Option<Time> {
@@ -576,23 +604,52 @@ impl Controller for Inrpp {
     }
 }
 
+/// What the packets of the peer have shown.
+#[derive(Clone, Copy, Debug)]
+enum Peer {
+    /// Nothing: it may speak plain TCP.
+    Silent,
+    /// Its SYN came, which brought this.
+    Opening(PathDigest),
+    /// It speaks INRPP. Its data have not come yet.
+    Opened,
+    /// Its data carry the echo.
+    Echoes,
+    /// Its data carry notices; what the last one says.
+    Notices(BackPressure),
+}
+
 /// The receiver of one path: an empty back-pressure option on every ACK of a sender that speaks
 /// INRPP, for routers to overwrite. Next to timestamps (10 bytes of 40) and this (10) an ACK has
-/// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of echo and both of these: 37. A
-/// sender whose data carry notices has the last of them on each ACK instead: as long, and 39 with a
-/// notice in place of the echo.
+/// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of the digest of its path and
+/// both of these: 37. A sender whose data carry notices has the last of them on each ACK instead:
+/// as long, and 39 on a SYN-ACK with a notice in place of the digest.
 #[derive(Clone, Debug)]
 pub struct InrppReceiver {
-    /// A packet of the peer carried the echo option.
-    peer_speaks: bool,
-    /// What the last notice of the peer says; None: its data carry none.
-    noticed: Option<BackPressure>,
+    peer: Peer,
 }
 
 impl InrppReceiver {
     /// A receiver that has seen no packet yet.
     pub fn new(_params: &Params) -> InrppReceiver {
-        InrppReceiver { peer_speaks: false, noticed: None }
+        InrppReceiver { peer: Peer::Silent }
+    }
+    /// A packet came that may change what is known.
+    fn learn(&mut self, options: Option<&OptionList>) {
+        if let Peer::Opening(_) = self.peer {
+            self.peer = Peer::Opened;
+        }
+        let Some(options) = options else { return };
+        if let Some(digest) = PathDigest::find(options) {
+            // That of a SYN-ACK has back-pressure beside it; the data of a server carry the echo.
+            let answers = BackPressure::find(options).is_some();
+            self.peer = if answers { Peer::Echoes } else { Peer::Opening(digest) };
+        } else if let Some(Notice(last)) = Notice::find(options) {
+            // Pure ACKs carry none: the last word stands.
+            self.peer = Peer::Notices(last);
+        } else if Echo::find(options).is_some() {
+            self.peer = Peer::Echoes;
+        }
     }
 }
 
@@ -601,11 +658,8 @@ impl Feedback for InrppReceiver {
         false
     }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        let Some(options) = datagram.options else { return AckDemand::Policy };
-        if self.noticed.is_some() || !self.peer_speaks {
-            // Pure ACKs carry none: the last word stands.
-            self.noticed = Notice::find(options).map(|Notice(last)| last).or(self.noticed);
-            self.peer_speaks |= self.noticed.is_some() || Echo::find(options).is_some();
+        if !matches!(self.peer, Peer::Echoes) {
+            self.learn(datagram.options);
         }
         AckDemand::Policy
     }
@@ -613,20 +667,27 @@ impl Feedback for InrppReceiver {
     /// A cache keeps a flow's packets in order, except retransmissions: no duplicate waits
     /// there until sequence numbers come round.
     fn wants_paws(&self) -> bool {
-        !self.peer_speaks
+        matches!(self.peer, Peer::Silent)
     }
 
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
         let length = options.len() + usize::from(BACK_PRESSURE_BYTES);
-        if self.peer_speaks && length <= MAX_OPTION_BYTES {
-            let pushed = match self.noticed {
-                Some(last) => Returned(last).push(options),
-                None => BackPressure::default().push(options),
-            };
-            pushed.expect("the room was computed");
+        if length > MAX_OPTION_BYTES {
+            return;
         }
+        let pushed = match self.peer {
+            Peer::Silent => Ok(()),
+            Peer::Notices(last) => Returned(last).push(options),
+            Peer::Opened | Peer::Echoes => BackPressure::default().push(options),
+            Peer::Opening(digest) => {
+                let both = length + usize::from(PATH_DIGEST_BYTES) <= MAX_OPTION_BYTES;
+                let pushed = BackPressure::default().push(options);
+                if both { pushed.and_then(|()| digest.push(options)) } else { pushed }
+            }
+        };
+        pushed.expect("the room was computed");
     }
 }
 

@@ -6,6 +6,7 @@
 //! detour tag     IPv4 option             158  8  budget(1) 0  next hop(4)
 //! notice         TCP option, data        253 10  ExID(2)  as back-pressure
 //! returned       TCP option, ACK         253 10  ExID(2)  as back-pressure
+//! path digest    TCP option, SYNs        253  8  ExID(2)  digest(4)
 //! ```
 //!
 //! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format
@@ -18,7 +19,15 @@
 //! echo. The routers that the data passes overwrite it, and the receiver returns the last one on
 //! its ACKs, where no router reads or changes it, instead of an empty back-pressure option.
 
-use forebay_base::{OptionError, OptionList, kind};
+//!
+//! A SYN and the SYN-ACK carry a digest of their path instead of the echo. Each router folds in, on
+//! both, by which of its ports the packet came and by which it left: whatever the order, what is
+//! folded in twice cancels out. A SYN begins with 0, the SYN-ACK with what its SYN brought. So the
+//! client finds 0 if the routers saw both on the same links, however many they are; else with
+//! probability 2^-32. Then its ACKs will come back by another way than its data, and it puts
+//! notices on them.
+
+use forebay_base::{OptionError, OptionList, PortId, kind, mix64};
 
 /// ExID of the back-pressure option.
 pub const BACK_PRESSURE_EX_ID: u16 = 0xF0B1;
@@ -28,12 +37,16 @@ pub const ECHO_EX_ID: u16 = 0xF0B2;
 pub const NOTICE_EX_ID: u16 = 0xF0B3;
 /// ExID of the notice that a receiver returns.
 pub const RETURNED_EX_ID: u16 = 0xF0B4;
+/// ExID of the digest of a path.
+pub const PATH_DIGEST_EX_ID: u16 = 0xF0B5;
 /// Kind of the IPv4 option with the detour tag.
 pub const DETOUR_KIND: u8 = 158;
 /// Length of the detour tag on the wire, in bytes.
 pub const DETOUR_TAG_BYTES: u16 = 8;
 /// Length of the echo option on the wire, in bytes.
 pub const ECHO_BYTES: u16 = 8;
+/// Length of the digest of a path on the wire, in bytes: that of the echo, in whose place it is.
+pub const PATH_DIGEST_BYTES: u16 = 8;
 /// Length of the back-pressure option on the wire, in bytes; that of a notice, and of one that is
 /// returned.
 pub const BACK_PRESSURE_BYTES: u16 = 10;
@@ -207,6 +220,34 @@ impl Returned {
     #[inline]
     pub fn find(options: &OptionList) -> Option<Returned> {
         BackPressure::read(options.find_experiment(RETURNED_EX_ID)?).map(Returned)
+    }
+}
+
+/// The digest of the path of a SYN, or of a SYN-ACK and its SYN: the sender of the packet speaks
+/// INRPP.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
+pub struct PathDigest(pub u32);
+
+impl PathDigest {
+    /// Append the option. Errors if it does not fit.
+    pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(PATH_DIGEST_EX_ID, &self.0.to_be_bytes())
+    }
+    /// The option, if it is there and well formed.
+    pub fn find(options: &OptionList) -> Option<PathDigest> {
+        let bytes = options.find_experiment(PATH_DIGEST_EX_ID)?.try_into().ok()?;
+        Some(PathDigest(u32::from_be_bytes(bytes)))
+    }
+    /// Overwrite the option that is there. False, and nothing changes, if there is none.
+    pub fn overwrite(self, options: &mut OptionList) -> bool {
+        options.overwrite_experiment(PATH_DIGEST_EX_ID, &self.0.to_be_bytes())
+    }
+    /// The packet passes `router` from one of these ports to the other. Passing it back by the same
+    /// ports undoes that.
+    #[must_use]
+    pub fn passing(self, router: RouterId, ports: [PortId; 2]) -> PathDigest {
+        let of = |port: PortId| mix64(u64::from(router.0) << 16 | u64::from(port.0)) >> 32;
+        PathDigest(ports.into_iter().fold(self.0, |digest, port| digest ^ of(port) as u32))
     }
 }
 
@@ -455,5 +496,35 @@ mod tests {
             both.push(&mut options).unwrap();
             assert_eq!(BackPressure::find(&options), Some(both), "it is well formed");
         }
+    }
+
+    /// Three routers in a row and back, then with one other port or router on the way back.
+    #[test]
+    fn a_path_and_the_same_back_cancel_out() {
+        let pass = |digest: PathDigest, hops: &[(u32, u16, u16)]| {
+            hops.iter().fold(digest, |digest, &(router, from, to)| {
+                digest.passing(RouterId(router), [PortId(from), PortId(to)])
+            })
+        };
+        let there = pass(PathDigest::default(), &[(0, 0, 1), (1, 0, 2), (5, 3, 0)]);
+        assert_ne!(there, PathDigest::default());
+        let back = |hops: &[(u32, u16, u16)]| pass(there, hops);
+        assert_eq!(back(&[(5, 0, 3), (1, 2, 0), (0, 1, 0)]), PathDigest::default());
+        assert_eq!(back(&[(1, 2, 0), (0, 1, 0), (5, 0, 3)]), PathDigest::default());
+        for other in [
+            &[(5, 0, 2), (1, 2, 0), (0, 1, 0)][..], // another link between the same routers
+            &[(5, 0, 3), (1, 2, 0)],                // around one of them
+            &[(5, 0, 3), (1, 2, 0), (0, 1, 0), (7, 0, 1)],
+            &[(5, 0, 3), (2, 2, 0), (0, 1, 0)],
+        ] {
+            assert_ne!(back(other), PathDigest::default(), "{other:?}");
+        }
+        let mut options = OptionList::EMPTY;
+        PathDigest::default().push(&mut options).unwrap();
+        assert!(there.overwrite(&mut options));
+        assert_eq!(PathDigest::find(&options), Some(there));
+        assert_eq!(options.as_bytes()[..4], [253, 8, 0xF0, 0xB5]);
+        assert_eq!(options.len(), usize::from(PATH_DIGEST_BYTES));
+        assert_eq!(find_all(&options), Found::default(), "no data");
     }
 }

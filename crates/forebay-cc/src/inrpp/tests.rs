@@ -4,7 +4,8 @@ use super::*;
 use crate::controller::{CongestionCause, Controller};
 use crate::testbed::{MSS, ack, congestion, datagram, init, next_packet, sent};
 use alloc::vec::Vec;
-use forebay_base::kind;
+use forebay_base::{PortId, kind};
+use forebay_signal::inrpp::RouterId;
 
 const NOW: Time = Time::from_secs(1);
 
@@ -487,4 +488,65 @@ fn with_notices_the_loop_is_closed_by_what_the_receiver_returns() {
     // What a router writes on ACKs is about data of another way.
     hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 9));
     assert_eq!(phase(&inrpp), "ramp");
+}
+
+/// Rule 12. The SYN passes two routers; the SYN-ACK the same ports, or others.
+#[test]
+fn a_syn_ack_that_came_another_way_switches_notices_on() {
+    let ports = |a, b| [PortId(a), PortId(b)];
+    for (back, differs) in [(ports(3, 4), false), (ports(3, 5), true)] {
+        let mut inrpp = Inrpp::new(&Params::default(), init(10));
+        let mut server = Inrpp::new(&Params::default(), init(10));
+        let mut receiver = InrppReceiver::new(&Params::default());
+        let syn = |reply| NextPacket { syn: true, reply, ..next_packet() };
+        let pass = |options: &mut OptionList, router, ports| {
+            let digest = PathDigest::find(options).expect("a digest");
+            assert!(digest.passing(RouterId(router), ports).overwrite(options));
+        };
+        let mut opening = inrpp.edit_header(NOW, &syn(false)).options.unwrap();
+        assert_eq!(opening.len(), usize::from(inrpp.traits().option_bytes), "as long as the echo");
+        pass(&mut opening, 1, ports(1, 2));
+        pass(&mut opening, 2, ports(3, 4));
+        receiver.on_datagram(NOW, &datagram(Some(&opening)));
+        assert_eq!(server.edit_header(NOW, &syn(true)).options, None);
+        let mut answer = OptionList::EMPTY;
+        receiver.fill(NOW, &mut answer);
+        pass(&mut answer, 2, back);
+        pass(&mut answer, 1, ports(2, 1));
+        let signal = signal(BackPressureSignal::Nothing, 2, 0);
+        assert!(signal.overwrite(&mut answer));
+        inrpp.on_established(NOW, &ack(0).rtt, Some(&answer));
+        // The handshake is over: ACKs carry no digest, and its own receiver writes none.
+        let mut client = InrppReceiver::new(&Params::default());
+        client.on_datagram(NOW, &datagram(Some(&answer)));
+        let mut last = OptionList::EMPTY;
+        client.fill(NOW, &mut last);
+        assert_eq!((last.len(), PathDigest::find(&last)), (10, None));
+        receiver.on_datagram(NOW, &datagram(Some(&last)));
+        let data = inrpp.edit_header(NOW, &next_packet()).options.unwrap();
+        assert_eq!(
+            (Notice::find(&data).is_some(), Echo::find(&data).is_some()),
+            (differs, !differs)
+        );
+        receiver.on_datagram(NOW, &datagram(Some(&data)));
+        let mut ack_of_data = OptionList::EMPTY;
+        receiver.fill(NOW, &mut ack_of_data);
+        let found = (Returned::find(&ack_of_data), BackPressure::find(&ack_of_data));
+        assert_eq!((found.0.is_some(), found.1.is_some()), (differs, !differs));
+        // It sends at line rate on the word of routers that its data pass, no other.
+        let pooled = inrpp.loss_policy() == Some(LossPolicy::HoldTolerant);
+        assert_eq!(pooled, !differs);
+    }
+}
+
+#[test]
+fn where_a_middlebox_took_the_digest_away_data_carry_the_echo() {
+    let mut inrpp = Inrpp::new(&Params::default(), init(10));
+    inrpp.edit_header(NOW, &NextPacket { syn: true, ..next_packet() });
+    let mut answer = OptionList::EMPTY;
+    signal(BackPressureSignal::Nothing, 2, 0).push(&mut answer).unwrap();
+    inrpp.on_established(NOW, &ack(0).rtt, Some(&answer));
+    let data = inrpp.edit_header(NOW, &next_packet()).options.unwrap();
+    assert!(Echo::find(&data).is_some());
+    assert_eq!(inrpp.loss_policy(), Some(LossPolicy::HoldTolerant));
 }

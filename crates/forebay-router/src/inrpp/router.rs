@@ -17,8 +17,8 @@ use forebay_base::{
     Rng, Span, TcpFlags, Time,
 };
 use forebay_signal::inrpp::{
-    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Found, Nonce, Notice, RouterId,
-    find_all,
+    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Found, Nonce, Notice, PathDigest,
+    RouterId, find_all,
 };
 
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
@@ -252,6 +252,24 @@ impl Inrpp {
         if lets_go {
             self.after(port, cx);
             self.wake_ports(port, waited, cx);
+        }
+    }
+
+    /// A packet without payload passes from one port to another: the path of a SYN is noted on it.
+    #[inline]
+    fn fold_path(&self, ports: [PortId; 2], packet: &Packet, arena: &mut Arena) {
+        if packet.tcp_fields().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
+            self.fold_syn(ports, packet, arena);
+        }
+    }
+    #[inline(never)]
+    fn fold_syn(&self, ports: [PortId; 2], packet: &Packet, arena: &mut Arena) {
+        if packet.cold_part(arena).is_none() {
+            return;
+        }
+        let options = &mut arena.cold_mut(packet.cold()).tcp_options;
+        if let Some(digest) = PathDigest::find(options) {
+            digest.passing(self.id, ports).overwrite(options);
         }
     }
 
@@ -499,6 +517,7 @@ impl Forwarding for Inrpp {
                 let flow = FlowKey::of(&packet, Class::Pooled);
                 self.notify(port, flow, &mut packet, cx);
             }
+            self.fold_path([in_port, port], &packet, cx.arena);
             self.detours.sent(cx.now, port, packet.wire_len());
             return Verdict::Forward(port, packet);
         }
@@ -531,6 +550,7 @@ impl Forwarding for Inrpp {
             if let Some(option) = signals.back_pressure {
                 self.on_ack(in_port, option, packet, cx);
             }
+            self.fold_path([in_port, port], packet, cx.arena);
             self.detours.sent(cx.now, port, wire_len);
             return Some(port);
         }

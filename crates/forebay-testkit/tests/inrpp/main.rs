@@ -8,6 +8,7 @@ mod hard;
 mod lab;
 mod latency;
 mod margin;
+mod meshes;
 mod model;
 mod named;
 mod provider;
