@@ -25,7 +25,7 @@
 //!
 //! * **Notified on data**: no router holds such a flow for another one, so what those upstream have
 //!   of it comes as well: at most all that it has to send, or ten seconds of the rate out, the
-//!   paper's cache.
+//!   paper's cache. The round trip upstream is to the sender, with the queues from the port on.
 //!
 //! No more comes than the flows have to send. Flows that follow each other between the same hosts
 //! count as one, all others as if they were there at once. Routes are those at the start; of rates
@@ -286,11 +286,16 @@ fn add(
         if !holds(k) {
             continue;
         }
-        let nearest = (1..k).rev().find(|&j| holds(j)).unwrap_or(0);
-        let notified_bytes = if nearest > 0 { path.flows.notified_bytes } else { 0 };
+        let before = (1..k).rev().find(|&j| holds(j));
+        let notified_bytes = before.map_or(0, |_| path.flows.notified_bytes);
+        let notified = path.flows.notified_bytes > 0;
+        let nearest = before.filter(|_| !notified).unwrap_or(0);
         let waits = |j: usize| wires[path.links[j].index()].waits();
         let delays = path.links[nearest..k].iter().fold(Span::ZERO, |sum, id| sum + both_ways(id));
         let upstream = (nearest.max(1)..k).fold(delays, |sum, j| sum + waits(j));
+        // A request on data waits in the queues after the port, too.
+        let after = if notified { k + 1..path.links.len() } else { 0..0 };
+        let upstream = after.fold(upstream, |sum, j| sum + waits(j));
         let port = ports.entry(id).or_insert_with(|| Port::new(wire, packet_bytes));
         port.margin.out_bps = port.margin.out_bps.min(narrowest);
         port.margin.round_trip = port.margin.round_trip.max(upstream);

@@ -68,7 +68,8 @@ fn ratio(name: &str, text: &str, set: &[&str]) -> f64 {
     let result = run(&scenario.build("inrpp", 1).expect("sound"), None);
     let Result { ratio, cache_drops, queue_drops, resent, .. } = result;
     println!("| {name} | {ratio:.3} | {cache_drops} | {queue_drops} | {:.2} % |", resent * 100.0);
-    assert_eq!((cache_drops, queue_drops, resent), (0, 0, 0.0), "{name}");
+    // A probe of a router may find a queue full: it is no data.
+    assert_eq!((cache_drops, resent), (0, 0.0), "{name}");
     ratio
 }
 
@@ -87,9 +88,11 @@ fn paths_of_equal_cost_are_the_same_in_both_directions() {
 /// are notified on data.
 #[test]
 fn where_they_differ_senders_are_notified_on_data() {
+    let set = ["routes.equal_costs=independent"];
+    let ring = ratio("ring, independent", &ring(), &set);
+    assert!(ring <= 1.1, "{ring}");
     for seed in 1..=4 {
-        let text = mesh(seed) + "[routes]\nequal_costs = \"independent\"\n";
-        let mesh = ratio(&format!("mesh {seed}, independent"), &text, &[]);
+        let mesh = ratio(&format!("mesh {seed}, independent"), &mesh(seed), &set);
         assert!(mesh <= 1.1, "mesh {seed}: {mesh}");
     }
 }
