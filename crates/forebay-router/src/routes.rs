@@ -144,8 +144,8 @@ impl Routes {
     pub fn addresses(&self) -> usize {
         self.addresses.len()
     }
-    /// Set or clear the port by which `node` reaches `attachment` in one of the trees. Panics if any
-    /// of them has no place in the table.
+    /// Set or clear the port by which `node` reaches `attachment` in one of the trees. Panics if
+    /// any of them has no place in the table.
     pub fn set(&mut self, node: NodeId, attachment: NodeId, tree: u8, port: Option<PortId>) {
         let row_start = self.places[node.index()].row().expect("the node needs a row");
         let column = self.places[attachment.index()].own_column as usize;
