@@ -393,6 +393,9 @@ impl KickAssPort {
 impl PortScheme for KickAssPort {
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         self.catch_up(cx.now, queue);
+        if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
+            self.rtt.learn(indicator);
+        }
         let cuttable = self.cuttable(packet, cx.arena);
         if let Some(census) = &mut self.census {
             let lets_cut = cuttable.is_some() && !packet.dont_fragment();
@@ -405,9 +408,6 @@ impl PortScheme for KickAssPort {
         let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filling(queue), is_full);
         self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
-        if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
-            self.rtt.learn(indicator);
-        }
         let bytes = self.link_bytes(packet, cuttable, cx);
         if packet.wire_len() >= self.params.least_bytes {
             self.full_sized.ip_bytes += packet.wire_len() as u64;
