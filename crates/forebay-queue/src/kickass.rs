@@ -32,14 +32,16 @@
 //! queue filled, begins with every burst, and R, computed from a load that ignores it, falls to
 //! nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
 //! half of the limit, where the limit is reached after more than d above half, or where R falls
-//! below the smallest code. They come back after the mean was below 0.35 for d, 2 d after they
-//! ended at the soonest. If it never is, they come back for 4 d on trial, every 16 s: a trial costs
-//! participating flows what the others take meanwhile. Where nine tenths of what arrives is of
-//! flows that let routers cut, no others fill the queue: the trial comes as soon as the others have
-//! left, again after 2 d, 4 d and so on, at most 2 s; one that runs when they leave begins anew.
+//! below the smallest code. They come back on trial, for 4 d, and stay if the mean is below 0.35
+//! then. A trial comes after the mean was below 0.35 for d, 2 d after signals ended at the soonest.
+//! If it never is, one comes every 16 s: it costs participating flows what the others take
+//! meanwhile. Where nine tenths of what arrives is of flows that let routers cut, no others fill
+//! the queue: the trial comes as soon as the others have left, again after 2 d, 4 d and so on, at
+//! most 2 s; one that runs when they leave begins anew.
 //! R keeps its first value until a participating flow has sent something, for it would rise while
-//! flows are in their handshakes, and all of them would receive too much. Until signals are back R
-//! is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C /
+//! flows are in their handshakes, and all of them would receive too much. Until a trial has
+//! succeeded R is not the loop's, which sees the half-empty link that fallback leaves, and would
+//! raise R by more than a short queue holds: R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C /
 //! N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et al.
 //! 1990, doi:10.1145/78922.78925).
 //!

@@ -240,8 +240,8 @@ impl Hardened {
             }
             State::Signals => {}
             State::Silent => self.on_silent_interval(now, rtt),
-            State::Trial if self.mean < LOW => self.enter(State::Signals, now),
             State::Trial if lasted < rtt * TRIAL_RTTS => {}
+            State::Trial if self.mean < LOW => self.enter(State::Signals, now),
             // The others left meanwhile.
             State::Trial if self.is_alone() && !self.were_alone => self.enter(State::Trial, now),
             State::Trial => self.enter(State::Silent, now),
@@ -259,9 +259,7 @@ impl Hardened {
             WAIT
         };
         let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
-        if is_low && lasted >= least {
-            self.enter(State::Signals, now);
-        } else if lasted >= wait {
+        if is_low && lasted >= least || lasted >= wait {
             self.enter(State::Trial, now);
         }
     }
