@@ -56,13 +56,13 @@ impl Limit {
             Limit::Packets(_) | Limit::FramedBytes { .. } => self,
         }
     }
-    /// `share / whole` of it, but no less than `packets` full packets, or all of it.
+    /// This share of it, but no less than `packets` full packets, or all of it.
     #[must_use]
-    pub fn part(self, share: u64, whole: u64, packets: u64) -> Limit {
+    pub fn part(self, share: f64, packets: u64) -> Limit {
         let full_bytes = 1500;
-        let part = u128::from(self.most()) * u128::from(share) / u128::from(whole);
+        let part = (share * self.most() as f64) as u64;
         let least = self.used(packets, packets * full_bytes).min(self.most());
-        let most = (part as u64).max(least);
+        let most = part.max(least);
         match self {
             Limit::Bytes(_) => Limit::Bytes(most),
             Limit::Packets(_) => Limit::Packets(most),
