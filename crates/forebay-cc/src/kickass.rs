@@ -60,8 +60,8 @@ pub use params::{Params, Preset, RateSelection, TcpKind};
 pub use receiver::KickAssReceiver;
 
 use crate::controller::{
-    Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, NextPacket, Recovered, RttView,
-    Sent, SeriesSample, Tag, Timeout, Traits,
+    Ack, Congestion, CongestionCause, Controller, HeaderEdits, Init, Limits, Loss, NextPacket,
+    Recovered, RttView, Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
@@ -313,11 +313,16 @@ impl KickAss {
     }
 
     /// The packets that this ACK reports.
-    fn note_arrival(&mut self, ack: &Ack<'_>) {
+    fn note_arrival(&mut self, now: Time, ack: &Ack<'_>) {
         if let Some((tag, _)) = ack.newest {
             let (count, clear) = (tag.0 >> 1, tag.0 & 1 != 0);
             self.clear_arrived = self.clear_arrived.max(count);
-            self.cold.df.on_delivered(clear);
+            let blamed = self.cold.df.on_delivered(now, clear);
+            if blamed && self.cold.settings.watch_df && self.mode != Mode::Ka {
+                // None of what was lost was congestion.
+                let cwnd = self.tcp.limits().cwnd_bytes;
+                *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, u64::MAX);
+            }
         }
     }
     /// The report of an ACK, if it brings a code.
@@ -384,7 +389,7 @@ impl KickAss {
         }
         let watched = cold.settings.watch_df;
         let wary = watched && cold.df.is_wary();
-        if watched && cold.df.is_blocked() || wary && next.retransmission {
+        if watched && cold.df.is_blocked(now) || wary && next.retransmission {
             return HeaderEdits::default();
         }
         // It was sent without, and would be 8 bytes too long.
@@ -441,13 +446,13 @@ impl Controller for KickAss {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.srtt = ack.rtt.srtt;
-        self.note_arrival(ack);
+        self.note_arrival(now, ack);
         if self.agreed {
             self.cold.delivery.on_ack(now, ack);
         }
         let told = self.report(ack);
         if told.is_some() {
-            self.cold.df.on_delivered(true);
+            _ = self.cold.df.on_delivered(now, true);
         }
         let counts = told.is_some_and(|(code, rate)| self.on_code(now, code, rate));
         let waits = matches!(self.mode, Mode::Ka | Mode::Tcp(Reason::Loss));
@@ -464,12 +469,15 @@ impl Controller for KickAss {
         }
     }
 
-    fn on_loss(&mut self, _now: Time, loss: &Loss) {
-        self.cold.df.on_lost(loss.tag.0 & 1 != 0);
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.cold.df.on_lost(now, loss.tag.0 & 1 != 0);
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
-        self.cold.df.on_event();
+        let is_answer = self.cold.df.on_event() && self.cold.settings.watch_df;
+        if is_answer && event.cause == CongestionCause::Loss {
+            return;
+        }
         let mut event = *event;
         if self.mode == Mode::Ka {
             let window = self.leave_on_loss(now, event.flight_size_bytes);
@@ -486,7 +494,7 @@ impl Controller for KickAss {
     }
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
-        self.cold.df.on_event();
+        _ = self.cold.df.on_event();
         let mut timeout = *timeout;
         if self.mode == Mode::Ka {
             let window = self.leave_on_loss(now, timeout.flight_size_bytes);

@@ -56,6 +56,7 @@
 //! smallest code, which end points that agreed on it take for that, and others for 120 kbit/s; the
 //! smallest code that says a rate is then the next one, 128 kbit/s.
 
+mod census;
 mod cut;
 mod fallback;
 mod flows;
@@ -64,14 +65,16 @@ mod rtt;
 
 pub use cut::Ipv6;
 pub use fallback::Fallback;
-pub use params::{KickAssPortParams, Pair, Preset, Rounding};
+pub use params::{Beside, KickAssPortParams, Pair, Preset, Rounding};
 pub use rtt::RttAverage;
 
+use crate::lanes::{self, ActiveFlows, Lane};
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
 use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
 use alloc::boxed::Box;
+use census::Census;
 use cut::Cuttable;
 use fallback::{IntervalSample, Mode, Occupancy};
 use flows::Recent;
@@ -87,10 +90,16 @@ pub const CODE_METRIC: &str = "kickass_code";
 pub const MODE_METRIC: &str = "kickass_mode";
 /// Packets made by cutting since the start.
 pub const PIECES_METRIC: &str = "kickass_pieces";
+/// Active flows that let routers cut.
+pub const LISTENERS_METRIC: &str = "kickass_listeners_flows";
+/// Active flows that do not.
+pub const OTHERS_METRIC: &str = "kickass_others_flows";
 
 /// Codes say rates from 120 kbit/s to 9.8 Gbit/s, the last one "or more".
 const MIN_RATE: Rate = Rate::clamped(120_000);
 const MAX_RATE: Rate = Rate::mbps(10_000);
+/// Of an even share: see [`Beside::Floor`].
+const FLOOR: f64 = 0.9;
 /// With IPv6 a packet of 1500 bytes has no room for those above 8.1 Gbit/s.
 const MAX_RATE_V6: Rate = Rate::mbps(8100);
 
@@ -145,11 +154,32 @@ struct FullSized {
     link_bytes: u64,
 }
 
+/// What the link carries of others, averaged over d.
+#[derive(Clone, Copy, Debug, Default)]
+struct OthersRate {
+    bps: f64,
+    sent_bytes: u64,
+    looked_at: Time,
+}
+
+impl OthersRate {
+    fn learn(&mut self, now: Time, sent_bytes: u64, rtt_s: f64) {
+        let time_s = now.since(self.looked_at).as_secs_f64();
+        if time_s > 0.0 {
+            let sent_bps = 8.0 * (sent_bytes - self.sent_bytes) as f64 / time_s;
+            self.bps += (1.0 - libm::exp(-time_s / rtt_s)) * (sent_bps - self.bps);
+            (self.sent_bytes, self.looked_at) = (sent_bytes, now);
+        }
+    }
+}
+
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct KickAssPort {
     params: KickAssPortParams,
+    /// Of the queue that those who listen wait in.
     limit: Limit,
+    port_limit: Limit,
     control: RateControl,
     rtt: RoundTrip,
     mode: Mode,
@@ -158,6 +188,11 @@ pub struct KickAssPort {
     /// `b / w` of point 2.
     ip_share: f64,
     full_sized: FullSized,
+    /// Who listens, where that matters.
+    census: Option<Box<Census>>,
+    others: OthersRate,
+    /// Of the packet that came last.
+    lane: Lane,
     /// When which flow was last counted as one that is cut, and cut: where not every packet is.
     recent: Option<(Recent, Recent)>,
     /// Dither.
@@ -183,12 +218,16 @@ impl KickAssPort {
             coded: None,
             ip_share: full_bytes as f64 / link_bytes as f64,
             full_sized: FullSized::default(),
+            census: (params.beside != Beside::OneQueue).then(Census::new),
+            others: OthersRate::default(),
+            lane: Lane::Others,
             recent: (params.cuts_per_rtt > 0).then(Default::default),
             rng,
             next_id: None,
             pieces: 0,
             params,
             limit,
+            port_limit: limit,
         };
         port.refresh();
         port
@@ -216,7 +255,7 @@ impl KickAssPort {
     }
     /// The lowest code that a first fragment carries now; None: nothing is cut.
     fn least_code(&self) -> Option<Code> {
-        match self.coded.filter(|_| self.mode.signals()) {
+        match self.coded.filter(|_| self.signals()) {
             Some(coded) => Some(coded.code),
             None => self.params.explicit_tcp.then_some(Code::MIN),
         }
@@ -224,7 +263,7 @@ impl KickAssPort {
     /// The code for this packet.
     fn draw(&mut self, packet: &Packet, least: Code, arena: &Arena) -> Code {
         let next = self.coded.filter(|coded| coded.code == least).map_or(0.0, |coded| coded.next);
-        if next == 0.0 || !self.mode.signals() {
+        if next == 0.0 || !self.signals() {
             return least;
         }
         let goes_up = match self.params.rounding {
@@ -249,9 +288,11 @@ impl KickAssPort {
         if link_bytes > 0 {
             self.ip_share = ip_bytes as f64 / link_bytes as f64;
         }
+        self.share_out(now, queue);
         self.control.catch_up(now, queue.bytes);
         if self.mode.waits() {
-            let first_bps = self.params.initial_share * self.control.target_bps();
+            let first_bps =
+                self.params.initial_share * self.params.gamma * self.control.capacity_bps();
             self.control.set_rate(first_bps);
         }
         let (target_bps, rate_bps) = (self.control.target_bps(), self.control.rate_bps);
@@ -268,7 +309,41 @@ impl KickAssPort {
             // Not below the smallest code, if that is no more than an even share.
             self.control.set_rate((drains * even_bps).max(least_bps.min(even_bps)));
         }
+        self.hold_floor();
         self.refresh();
+    }
+    /// What of the link those that listen may have: what the others leave them, and the share that
+    /// they are of all flows at least.
+    fn share_out(&mut self, now: Time, queue: Backlog) {
+        let (rtt, rate_bps) = (self.rtt(), self.control.rate_bps);
+        let Some(census) = &mut self.census else { return };
+        census.on_interval(now, rtt, rate_bps);
+        if self.params.beside == Beside::TwoQueues {
+            let flows = census.active();
+            self.others.learn(now, queue.others_sent_bytes, self.control.rtt_s);
+            let capacity_bps = self.control.capacity_bps();
+            let own = f64::from(flows.listeners.max(1));
+            let even_bps = capacity_bps * own / (own + f64::from(flows.others));
+            self.control.set_available(even_bps.max(capacity_bps - self.others.bps));
+            self.limit = flows.limits(self.port_limit).0;
+        }
+    }
+    /// R is nine tenths of an even share at least.
+    fn hold_floor(&mut self) {
+        if let Some(flows) = self.floor_flows() {
+            let all = f64::from(flows.listeners) + f64::from(flows.others);
+            let least_bps = FLOOR * self.control.target_bps() / all;
+            self.control.set_rate(self.control.rate_bps.max(least_bps));
+        }
+    }
+    /// Those that share the link, where there are both and a floor holds.
+    fn floor_flows(&self) -> Option<ActiveFlows> {
+        let census = self.census.as_ref().filter(|_| self.params.beside == Beside::Floor)?;
+        let flows = census.counted();
+        (flows.listeners > 0 && flows.others > 0).then_some(flows)
+    }
+    fn signals(&self) -> bool {
+        self.mode.signals() || self.floor_flows().is_some()
     }
     /// What waits, and the limit, in the unit of the limit.
     #[inline]
@@ -337,14 +412,21 @@ impl KickAssPort {
 impl PortScheme for KickAssPort {
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         self.catch_up(cx.now, queue);
-        let (limit, wire_len) = (self.limit, packet.wire_len());
-        let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
-        self.mode.on_arrival(cx.now, self.filling(queue), is_full);
-        let cuttable = self.cuttable(packet, cx.arena);
-        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
         }
+        let cuttable = self.cuttable(packet, cx.arena);
+        if let Some(census) = &mut self.census {
+            let lets_cut = cuttable.is_some() && !packet.dont_fragment();
+            self.lane = census.see(packet, lets_cut, cx.arena);
+            if self.lane == Lane::Others && self.params.beside == Beside::TwoQueues {
+                return;
+            }
+        }
+        let (limit, wire_len) = (self.limit, packet.wire_len());
+        let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
+        self.mode.on_arrival(cx.now, self.filling(queue), is_full);
+        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         let bytes = self.link_bytes(packet, cuttable, cx);
         if packet.wire_len() >= self.params.least_bytes {
             self.full_sized.ip_bytes += packet.wire_len() as u64;
@@ -378,6 +460,19 @@ impl PortScheme for KickAssPort {
         self.pieces += u64::from(cut.is_ok());
         cut.unwrap_or_else(|whole| whole)
     }
+    fn beside(&self) -> Option<lanes::Beside> {
+        let terms =
+            lanes::Beside { limit: self.port_limit, overhead_bytes: self.control.overhead_bytes };
+        (self.params.beside == Beside::TwoQueues).then_some(terms)
+    }
+    #[inline]
+    fn lane(&self) -> Lane {
+        self.lane
+    }
+    #[inline]
+    fn active_flows(&self) -> ActiveFlows {
+        self.census.as_ref().map_or_else(ActiveFlows::default, |census| census.active())
+    }
     fn next_timeout(&self) -> Option<Time> {
         // Fallback ends in silence, too: until then the clock runs.
         let ends = (!self.mode.is_settled()).then_some(self.control.ends);
@@ -390,11 +485,16 @@ impl PortScheme for KickAssPort {
         let of_loop_bps = || self.control.rate_at(now).bps() as f64;
         let rate_bps = if self.mode.waits() { self.control.rate_bps } else { of_loop_bps() };
         let coded = self.quantized(rate_bps);
-        let signals = coded.is_some() && self.mode.signals();
+        let signals = coded.is_some() && self.signals();
         see(RATE_METRIC, self.code_bps(rate_bps));
         see(CODE_METRIC, coded.map_or(0.0, |coded| coded.code.byte().into()));
         see(MODE_METRIC, if signals { 0.0 } else { 1.0 });
         see(PIECES_METRIC, self.pieces as f64);
+        if let Some(census) = &self.census {
+            let flows = census.active();
+            see(LISTENERS_METRIC, flows.listeners.into());
+            see(OTHERS_METRIC, flows.others.into());
+        }
     }
     fn set_rate(&mut self, _now: Time, rate: Rate) {
         self.control.set_capacity(rate);

@@ -2,18 +2,22 @@
 //! packets arrive, and what it does to packets that leave. One machine has both, and they share
 //! its state.
 
+use crate::lanes::{ActiveFlows, Beside, Lane};
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use forebay_base::{Arena, IpVersion, Packet, Params, Rate, Time, cut_ipv4, cut_ipv6};
 
-/// What waits in the discipline of a port.
+/// What a port scheme sees of the queues: what waits in the discipline of its port, or, where the
+/// flows that listen to it have a queue of their own, in that one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// In bytes.
     pub bytes: u64,
     /// In packets.
     pub packets: u64,
+    /// Bytes on the link of flows that do not listen, since the start; 0 where there is one queue.
+    pub others_sent_bytes: u64,
 }
 
 /// Packets that leave right after the first one that an egress returns, adjacent on the wire,
@@ -77,6 +81,19 @@ pub trait PortScheme: Send {
     /// A packet arrives at the port, before any drop: read it, and change what routers may change.
     /// `queue` is what waits, without it.
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>);
+    /// The queue for listeners that the port shall have beside its discipline; None: all wait in
+    /// the discipline. Asked once.
+    fn beside(&self) -> Option<Beside> {
+        None
+    }
+    /// Where the packet waits that [`PortScheme::on_arrival`] saw last.
+    fn lane(&self) -> Lane {
+        Lane::Others
+    }
+    /// By which flows the two queues share the link.
+    fn active_flows(&self) -> ActiveFlows {
+        ActiveFlows::default()
+    }
     /// `packet` is next on the transmitter, and `queue` is what waits after it. The returned packet
     /// leaves first, then those pushed to `behind`: each of these counts as made by cutting.
     fn leave(
@@ -106,6 +123,17 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
     #[inline]
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         (**self).on_arrival(packet, queue, cx);
+    }
+    fn beside(&self) -> Option<Beside> {
+        (**self).beside()
+    }
+    #[inline]
+    fn lane(&self) -> Lane {
+        (**self).lane()
+    }
+    #[inline]
+    fn active_flows(&self) -> ActiveFlows {
+        (**self).active_flows()
     }
     #[inline]
     fn leave(
