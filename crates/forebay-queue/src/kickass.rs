@@ -41,16 +41,20 @@
 //! R keeps its first value until a participating flow has sent something, for it would rise while
 //! flows are in their handshakes, and all of them would receive too much. Until a trial has
 //! succeeded R is not the loop's, which sees the half-empty link that fallback leaves, and would
-//! raise R by more than a short queue holds: R is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C /
-//! N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et al.
-//! 1990, doi:10.1145/78922.78925).
+//! raise R by more than a short queue holds: R is `(1 - q / 2Q) gamma C / N`, but no less than the
+//! smallest code if that is below `gamma C / N`; Q is the limit, and N the flows that were seen in
+//! the last d (linear counting, Whang et al. 1990, doi:10.1145/78922.78925). Where N is above nine
+//! tenths of those that could have the smallest code each, no trial comes. d is no less than four
+//! packets of a flow at R take: a flow learns of R with its own packets, so that the loop's delay
+//! is theirs, and one that sends less than one in d would not be counted.
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
 //! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near
 //! to its end as it can be, for a whole packet carries no code. Where several routers fall back or
 //! signal, a missing code hides the others: with `explicit_tcp` a port that falls back sends the
-//! smallest code, which end points that agreed on it take for that, and others for 120 kbit/s.
+//! smallest code, which end points that agreed on it take for that, and others for 120 kbit/s; the
+//! smallest code that says a rate is then the next one, 128 kbit/s.
 
 mod census;
 mod cut;
@@ -130,9 +134,9 @@ struct QuantizedRate {
 }
 
 impl QuantizedRate {
-    /// None: below the smallest code.
-    fn of(rate_bps: f64) -> Option<QuantizedRate> {
-        let code = Code::at_most(Rate::clamped(rate_bps as u64))?;
+    /// None: below `least`.
+    fn of(rate_bps: f64, least: Code) -> Option<QuantizedRate> {
+        let code = Code::at_most(Rate::clamped(rate_bps as u64)).filter(|&code| code >= least)?;
         let low_bps = code.rate().bps() as f64;
         let next = code.next().map_or(0.0, |next| {
             let step_bps = next.rate().bps() as f64 - low_bps;
@@ -216,9 +220,17 @@ impl KickAssPort {
     fn code_bps(&self, rate_bps: f64) -> f64 {
         rate_bps * self.ip_share
     }
+    /// R, as the loop or fallback has it, in codes.
+    fn quantized(&self, rate_bps: f64) -> Option<QuantizedRate> {
+        QuantizedRate::of(self.code_bps(rate_bps), self.params.least_code())
+    }
+    /// Seconds between two packets of a flow at R.
+    fn packet_gap_s(&self) -> f64 {
+        f64::from(self.params.least_bytes) * 8.0 / self.code_bps(self.control.rate_bps)
+    }
     /// R has changed.
     fn refresh(&mut self) {
-        self.coded = QuantizedRate::of(self.code_bps(self.control.rate_bps));
+        self.coded = self.quantized(self.control.rate_bps);
     }
     /// The lowest code that a first fragment carries now; None: nothing is cut.
     fn least_code(&self) -> Option<Code> {
@@ -250,7 +262,7 @@ impl KickAssPort {
     }
     #[inline(never)] // once for many packets
     fn end_interval(&mut self, now: Time, queue: Backlog) {
-        self.control.rtt_s = self.rtt.mean_s();
+        self.control.rtt_s = self.rtt.mean_s().max(self.mode.least_rtt_s(self.packet_gap_s()));
         let FullSized { ip_bytes, link_bytes } = core::mem::take(&mut self.full_sized);
         if link_bytes > 0 {
             self.ip_share = ip_bytes as f64 / link_bytes as f64;
@@ -262,13 +274,18 @@ impl KickAssPort {
                 self.params.initial_share * self.params.gamma * self.control.capacity_bps();
             self.control.set_rate(first_bps);
         }
-        let starved = QuantizedRate::of(self.code_bps(self.control.rate_bps)).is_none();
-        let look = IntervalSample { now, filling: self.filling(queue), rtt: self.rtt(), starved };
-        self.mode.on_interval(look);
+        let (target_bps, rate_bps) = (self.control.target_bps(), self.control.rate_bps);
+        let least_bps = self.params.least_code().rate().bps() as f64 / self.ip_share + 1.0;
+        self.mode.on_interval(IntervalSample {
+            now,
+            filling: self.filling(queue),
+            rtt: self.rtt(),
+            starved: self.quantized(rate_bps).is_none(),
+            most_flows: target_bps / least_bps,
+        });
         if let Some((share, drains)) = self.mode.flow_share() {
-            let even_bps = share * self.control.target_bps();
+            let even_bps = share * target_bps;
             // Not below the smallest code, if that is no more than an even share.
-            let least_bps = Code::MIN.rate().bps() as f64 / self.ip_share + 1.0;
             self.control.set_rate((drains * even_bps).max(least_bps.min(even_bps)));
         }
         self.hold_floor();
@@ -441,10 +458,9 @@ impl PortScheme for KickAssPort {
     fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
         let of_loop_bps = || self.control.rate_at(now).bps() as f64;
         let rate_bps = if self.mode.waits() { self.control.rate_bps } else { of_loop_bps() };
-        let rate_bps = self.code_bps(rate_bps);
-        let coded = QuantizedRate::of(rate_bps);
+        let coded = self.quantized(rate_bps);
         let signals = coded.is_some() && self.signals();
-        see(RATE_METRIC, rate_bps);
+        see(RATE_METRIC, self.code_bps(rate_bps));
         see(CODE_METRIC, coded.map_or(0.0, |coded| coded.code.byte().into()));
         see(MODE_METRIC, if signals { 0.0 } else { 1.0 });
         see(PIECES_METRIC, self.pieces as f64);

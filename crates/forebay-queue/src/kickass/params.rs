@@ -8,6 +8,12 @@ use forebay_base::{IPV4_HEADER_BYTES, ParamError, Params, Span, require};
 use forebay_signal::kickass::Code;
 use serde::{Deserialize, Serialize};
 
+/// The smallest code that says a rate where [`Code::MIN`] says "use TCP".
+const ABOVE_ORDER: Code = match Code::MIN.next() {
+    Some(code) => code,
+    None => unreachable!(),
+};
+
 /// Values of keys that are not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -176,6 +182,10 @@ impl KickAssPortParams {
     /// These with the gains of `other`.
     pub const fn with_gains_of(self, other: RateParams) -> KickAssPortParams {
         KickAssPortParams { alpha: other.alpha, beta: other.beta, ..self }
+    }
+    /// The smallest code that is said as a rate: the one below it may be an order.
+    pub(super) fn least_code(&self) -> Code {
+        if self.explicit_tcp { ABOVE_ORDER } else { Code::MIN }
     }
     /// Those of the loop that computes R.
     pub fn control(&self) -> RateParams {
