@@ -66,7 +66,7 @@ use crate::controller::{
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
 use forebay_signal::kickass::{Code, Indicator, Offer, Report};
-use guards::{Agreement, Delivery, FragmentableLossGuard, PathMtuGuard};
+use guards::{Agreement, Delivery, FragmentableLossGuard, LossCredit, PathMtuGuard};
 use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
@@ -175,6 +175,9 @@ struct Cold {
     agreement: Agreement,
     delivery: Delivery,
     df: FragmentableLossGuard,
+    losses: LossCredit,
+    /// The last estimate.
+    rtt: Option<RttView>,
     /// Rule 9: when KA mode began, and W in bytes.
     before: Option<(Time, u64)>,
 }
@@ -209,6 +212,8 @@ impl KickAss {
                 agreement: Agreement::default(),
                 delivery: Delivery::default(),
                 df: FragmentableLossGuard::default(),
+                losses: LossCredit::new(),
+                rtt: None,
                 before: None,
                 init,
             }),
@@ -268,6 +273,7 @@ impl KickAss {
         if self.mode != Mode::Ka && self.cold.settings.keep_window {
             self.cold.before = Some((now, self.tcp.limits().cwnd_bytes));
         }
+        self.cold.losses.refuted = false;
         self.mode = Mode::Ka;
         self.set_limits();
     }
@@ -307,7 +313,7 @@ impl KickAss {
         if self.mode == Mode::Ka {
             *self.tcp = Tcp::new(self.cold.settings.tcp, &self.cold.init);
         }
-        self.mode = Mode::Tcp(Reason::None);
+        self.mode = Mode::Tcp(if self.cold.losses.refuted { Reason::Loss } else { Reason::None });
         (self.rate, self.cold.before) = (None, None);
         self.cold.agreement.forget();
     }
@@ -357,6 +363,25 @@ impl KickAss {
         if mode != Mode::Tcp(Reason::Loss) {
             self.enter_ka(now);
         }
+        true
+    }
+    /// Rule 5: losses that are no congestion, while the credit lasts.
+    fn is_chance(&self, now: Time) -> bool {
+        let Cold { settings, losses, rtt, .. } = &*self.cold;
+        let short = rtt.as_ref().is_some_and(LossCredit::is_short);
+        settings.loss_share > 0.0 && short && !losses.is_used_up() && !self.is_silent(now)
+    }
+    /// The credit for losses is used up in KA mode: R is refuted.
+    fn refutes(&mut self, now: Time, ack: &Ack<'_>) -> bool {
+        let Cold { settings, losses, .. } = &mut *self.cold;
+        if settings.loss_share == 0.0 || !losses.is_used_up() {
+            return false;
+        }
+        losses.refuted = true;
+        let flight_size_bytes = self.leave_on_loss(now, ack.in_flight_bytes);
+        self.count_from(now);
+        let cause = CongestionCause::Loss;
+        self.tcp.on_congestion(now, &Congestion { cause, flight_size_bytes, cwnd_limited: true });
         true
     }
     /// Rule 5, the return path.
@@ -438,7 +463,9 @@ impl Controller for KickAss {
             self.tcp.on_sent(now, sent);
         }
         let stale = STALE_TIME.max(self.rtt() * STALE_RTTS);
-        if sent.after_idle && self.rate.is_some() && now.since(self.heard_at) > stale {
+        // A timeout is no pause.
+        let pause = sent.after_idle && !(sent.retransmission && self.cold.settings.loss_share > 0.0);
+        if pause && self.rate.is_some() && now.since(self.heard_at) > stale {
             self.begin_anew();
         }
         tag
@@ -446,6 +473,9 @@ impl Controller for KickAss {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.srtt = ack.rtt.srtt;
+        self.cold.rtt = Some(ack.rtt);
+        let packets = ack.delivered_bytes as f64 / self.mss_bytes() as f64;
+        self.cold.losses.on_delivered(packets, self.cold.settings.loss_share);
         self.note_arrival(now, ack);
         if self.agreed {
             self.cold.delivery.on_ack(now, ack);
@@ -461,7 +491,9 @@ impl Controller for KickAss {
             self.count_from(now);
         }
         if self.mode == Mode::Ka {
-            return self.set_limits();
+            if !self.refutes(now, ack) {
+                return self.set_limits();
+            }
         }
         self.tcp.on_ack(now, ack);
         if self.has_caught_up(ack) {
@@ -471,6 +503,9 @@ impl Controller for KickAss {
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
         self.cold.df.on_lost(now, loss.tag.0 & 1 != 0);
+        if self.mode == Mode::Ka {
+            self.cold.losses.on_lost();
+        }
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
@@ -480,6 +515,9 @@ impl Controller for KickAss {
         }
         let mut event = *event;
         if self.mode == Mode::Ka {
+            if event.cause != CongestionCause::Ecn && self.is_chance(now) {
+                return;
+            }
             let window = self.leave_on_loss(now, event.flight_size_bytes);
             event.flight_size_bytes = event.flight_size_bytes.max(window);
             self.count_from(now);
@@ -508,7 +546,7 @@ impl Controller for KickAss {
         if self.mode != Mode::Ka {
             self.tcp.on_spurious(now);
         }
-        if self.mode == Mode::Tcp(Reason::Loss) {
+        if self.mode == Mode::Tcp(Reason::Loss) && !self.cold.losses.refuted {
             self.mode = Mode::Tcp(Reason::Signal);
         }
     }

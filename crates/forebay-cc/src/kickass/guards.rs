@@ -1,7 +1,7 @@
 //! Which codes a sender accepts, and for how much.
 
 use super::params::Settings;
-use crate::controller::Ack;
+use crate::controller::{Ack, RttView};
 use forebay_base::{Rate, Span, Time};
 use forebay_signal::kickass::Code;
 
@@ -100,6 +100,46 @@ impl Delivery {
     }
 }
 
+/// Losses that do not count as congestion. A router that signals keeps its queue short: what is lost
+/// where codes are fresh and the round trip is short was lost by chance, unless it is much. Then the
+/// bottleneck is another router, which signals nothing, or the code is no router's. Each packet that
+/// arrives adds the share that may be lost, and each lost one takes a packet.
+#[derive(Clone, Debug)]
+pub(super) struct LossCredit {
+    /// Packets that may yet be lost.
+    packets: f64,
+    /// R was refuted: more was lost.
+    pub refuted: bool,
+}
+
+/// Most packets that are lost at once by chance, and that many more lose the gain. At a loss of 1 %
+/// and a share of 2 % the credit is used up once in 300 000 losses.
+const MOST_CREDIT_PACKETS: f64 = 10.0;
+/// A queue delays by no more than this share of the least round trip, and this time, where what is
+/// lost was lost by chance.
+const SHORT_SHARE: u64 = 10;
+const SHORT_TIME: Span = Span::from_millis(2);
+
+impl LossCredit {
+    pub fn new() -> LossCredit {
+        LossCredit { packets: MOST_CREDIT_PACKETS, refuted: false }
+    }
+    /// `packets` arrived, of which `share` may be lost for each.
+    pub fn on_delivered(&mut self, packets: f64, share: f64) {
+        self.packets = (self.packets + share * packets).min(MOST_CREDIT_PACKETS);
+    }
+    pub fn on_lost(&mut self) {
+        self.packets -= 1.0;
+    }
+    pub fn is_used_up(&self) -> bool {
+        self.packets < 0.0
+    }
+    /// No queue delays what is sent.
+    pub fn is_short(rtt: &RttView) -> bool {
+        rtt.srtt.is_some_and(|srtt| srtt <= rtt.min + rtt.min / SHORT_SHARE + SHORT_TIME)
+    }
+}
+
 /// Packets that may be cut, and whether the network passes them. That those are lost and others
 /// arrive is also what congestion looks like if few may be cut. So the share `p` of the others that
 /// were lost meanwhile must make it unlikely: of `n` events all take one that may be cut with
@@ -137,7 +177,7 @@ impl FragmentableLossGuard {
             return;
         }
         self.fresh = true;
-        if let Some((until, time)) = self.blocked.filter(|&(until, _)| until <= now) {
+        if let Some((_, time)) = self.blocked.filter(|&(until, _)| until <= now) {
             self.blocked = Some((now + time * 2, time * 2));
         }
     }
