@@ -176,8 +176,6 @@ struct Cold {
     delivery: Delivery,
     df: FragmentableLossGuard,
     losses: LossCredit,
-    /// The last estimate.
-    rtt: Option<RttView>,
     /// Rule 9: when KA mode began, and W in bytes.
     before: Option<(Time, u64)>,
 }
@@ -213,7 +211,6 @@ impl KickAss {
                 delivery: Delivery::default(),
                 df: FragmentableLossGuard::default(),
                 losses: LossCredit::new(),
-                rtt: None,
                 before: None,
                 init,
             }),
@@ -367,9 +364,8 @@ impl KickAss {
     }
     /// Rule 5: losses that are no congestion, while the credit lasts.
     fn is_chance(&self, now: Time) -> bool {
-        let Cold { settings, losses, rtt, .. } = &*self.cold;
-        let short = rtt.as_ref().is_some_and(LossCredit::is_short);
-        settings.loss_share > 0.0 && short && !losses.is_used_up() && !self.is_silent(now)
+        let Cold { settings, losses, .. } = &*self.cold;
+        settings.loss_share > 0.0 && losses.is_chance() && !self.is_silent(now)
     }
     /// The credit for losses is used up in KA mode: R is refuted.
     fn refutes(&mut self, now: Time, ack: &Ack<'_>) -> bool {
@@ -473,9 +469,11 @@ impl Controller for KickAss {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.srtt = ack.rtt.srtt;
-        self.cold.rtt = Some(ack.rtt);
-        let packets = ack.delivered_bytes as f64 / self.mss_bytes() as f64;
-        self.cold.losses.on_delivered(packets, self.cold.settings.loss_share);
+        if self.agreed {
+            let gap = self.rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet_bytes()));
+            let (share, segment) = (self.cold.settings.loss_share, (self.mss_bytes(), gap));
+            self.cold.losses.on_ack(now, ack, share, segment);
+        }
         self.note_arrival(now, ack);
         if self.agreed {
             self.cold.delivery.on_ack(now, ack);

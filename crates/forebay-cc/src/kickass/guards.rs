@@ -1,7 +1,8 @@
 //! Which codes a sender accepts, and for how much.
 
 use super::params::Settings;
-use crate::controller::{Ack, RttView};
+use crate::controller::Ack;
+use crate::extreme::{End, WindowedMinMax};
 use forebay_base::{Rate, Span, Time};
 use forebay_signal::kickass::Code;
 
@@ -100,33 +101,52 @@ impl Delivery {
     }
 }
 
-/// Losses that do not count as congestion. A router that signals keeps its queue short: what is lost
-/// where codes are fresh and the round trip is short was lost by chance, unless it is much. Then the
-/// bottleneck is another router, which signals nothing, or the code is no router's. Each packet that
-/// arrives adds the share that may be lost, and each lost one takes a packet.
+/// Losses that do not count as congestion. A router that signals empties its queue again and again:
+/// what is lost where codes come and no queue stands was lost by chance, unless it is much. Then
+/// the bottleneck is another router, which signals nothing, or the code is no router's. Each packet
+/// that arrives adds the share that may be lost, and each lost one takes a packet.
 #[derive(Clone, Debug)]
 pub(super) struct LossCredit {
     /// Packets that may yet be lost.
     packets: f64,
     /// R was refuted: more was lost.
     pub refuted: bool,
+    /// Least round trip of data, of all and of a window, and what a queue that stands adds to it.
+    least: Span,
+    recent: WindowedMinMax,
+    stands: Span,
 }
 
 /// Most packets that are lost at once by chance, and that many more lose the gain. At a loss of 1 %
 /// and a share of 2 % the credit is used up once in 300 000 losses.
 const MOST_CREDIT_PACKETS: f64 = 10.0;
-/// A queue delays by no more than this share of the least round trip, and this time, where what is
-/// lost was lost by chance.
-const SHORT_SHARE: u64 = 10;
-const SHORT_TIME: Span = Span::from_millis(2);
+/// Round trips and packets of the window at least. Rates between two codes are drawn: a queue that
+/// does not stand grows by 3 % of a round trip until the next one.
+const WINDOW_RTTS: u64 = 4;
+const WINDOW_PACKETS: u64 = 32;
+/// Share of the round trip that is no queue.
+const EVEN_SHARE: u64 = 64;
 
 impl LossCredit {
     pub fn new() -> LossCredit {
-        LossCredit { packets: MOST_CREDIT_PACKETS, refuted: false }
+        LossCredit {
+            packets: MOST_CREDIT_PACKETS,
+            refuted: false,
+            least: Span::MAX,
+            recent: WindowedMinMax::new(End::Smallest),
+            stands: Span::ZERO,
+        }
     }
-    /// `packets` arrived, of which `share` may be lost for each.
-    pub fn on_delivered(&mut self, packets: f64, share: f64) {
+    /// An ACK: of each packet that it delivers `share` may be lost. `gap`: time between two packets.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, share: f64, (mss_bytes, gap): (u64, Span)) {
+        let packets = ack.delivered_bytes as f64 / mss_bytes as f64;
         self.packets = (self.packets + share * packets).min(MOST_CREDIT_PACKETS);
+        if let (Some(sample), Some(srtt)) = (ack.rtt_sample, ack.rtt.srtt) {
+            self.least = self.least.min(sample);
+            let window = (srtt * WINDOW_RTTS).max(gap * WINDOW_PACKETS);
+            let even = self.least + srtt / EVEN_SHARE + gap;
+            self.stands = self.recent.add(now, sample, window).saturating_sub(even);
+        }
     }
     pub fn on_lost(&mut self) {
         self.packets -= 1.0;
@@ -134,9 +154,9 @@ impl LossCredit {
     pub fn is_used_up(&self) -> bool {
         self.packets < 0.0
     }
-    /// No queue delays what is sent.
-    pub fn is_short(rtt: &RttView) -> bool {
-        rtt.srtt.is_some_and(|srtt| srtt <= rtt.min + rtt.min / SHORT_SHARE + SHORT_TIME)
+    /// What is lost now is lost by chance.
+    pub fn is_chance(&self) -> bool {
+        !self.is_used_up() && self.stands.is_zero()
     }
 }
 

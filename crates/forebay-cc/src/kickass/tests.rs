@@ -105,6 +105,11 @@ fn says(code: Code) -> Report {
     Report { least: code, last: code, signalled: 1, silent: 0, rate }
 }
 
+/// Each loss counts.
+fn each_loss() -> Params {
+    Params { loss_share: Some(0.0), ..Params::default() }
+}
+
 const NONE: Mode = Mode::Tcp(Reason::None);
 const SIGNAL: Mode = Mode::Tcp(Reason::Signal);
 const LOSS: Mode = Mode::Tcp(Reason::Loss);
@@ -437,7 +442,7 @@ fn in_tcp_mode_indicators_of_a_thinning_sender_are_a_second_apart() {
         found
     };
     // The first of 10 s is due at once: none came since the first code.
-    assert_eq!(indicators(Params::default(), 10), 10);
+    assert_eq!(indicators(each_loss(), 10), 10);
     assert_eq!(indicators(Params::paper(), 10), 100);
 }
 
@@ -538,7 +543,7 @@ fn ipv6_has_its_own_tag_and_length_and_nothing_is_cut_that_is_sent_again() {
 /// A packet each ms, 100 ms a round trip: 8 of 100 may be cut, 12.5 ms apart; 2 in TCP mode.
 #[test]
 fn thinning_spreads_what_may_be_cut_over_the_round_trip() {
-    let mut flow = Flow::new(Params::default());
+    let mut flow = Flow::new(each_loss());
     let clear = |edits: HeaderEdits| edits.dont_fragment == Some(false);
     assert!((0..10).all(|_| clear(flow.send())), "all of the first flight");
     flow.acked(Some(says(fifteen())));
