@@ -1,39 +1,12 @@
 //! Which codes a sender accepts, and for how much.
 
-use super::params::Settings;
 use crate::controller::Ack;
 use crate::extreme::{End, WindowedMinMax};
 use forebay_base::{Rate, Span, Time};
-use forebay_signal::kickass::Code;
 
 /// Rates that lie closer than one code and a half are of one code or of two neighbours:
 /// `exp(1.5 x 8 / 128)`.
 const NEIGHBOUR: f64 = 1.098_285;
-/// Rates above this are cut to a multiple of what was delivered, in bit/s.
-const DOUBTFUL_BPS: u64 = 1_000_000_000;
-/// Path MTUs that are common, in bytes: PPPoE, tunnels (6in4, GRE, IPsec, WireGuard), the least of
-/// IPv6, the least of old hosts. A router that cuts for one leaves a first fragment of
-/// `floor8(MTU - 20)` bytes.
-const COMMON_MTUS: [u16; 14] =
-    [1492, 1480, 1476, 1472, 1468, 1460, 1454, 1450, 1440, 1420, 1400, 1380, 1280, 576];
-
-/// A code that a common path MTU makes, and that never varied.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PathMtuGuard {
-    first: Option<Code>,
-    varied: bool,
-}
-
-impl PathMtuGuard {
-    /// A code came. True if it may be no router's.
-    pub fn doubts(&mut self, code: Code) -> bool {
-        let first = *self.first.get_or_insert(code);
-        self.varied |= code != first;
-        let of_mtu = |mtu: &u16| Code::of_lead_bytes((mtu - 20) / 8 * 8) == Some(code);
-        !self.varied && COMMON_MTUS.iter().any(of_mtu)
-    }
-}
-
 /// Two codes for a large step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agreement {
@@ -65,39 +38,6 @@ impl Agreement {
     /// What comes next follows nothing.
     pub fn forget(&mut self) {
         *self = Agreement::default();
-    }
-}
-
-/// What was delivered in the last round trip.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Delivery {
-    since: Option<(Time, u64)>,
-    bps: u64,
-}
-
-impl Delivery {
-    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        let Some(rtt) = ack.rtt.srtt else { return };
-        let total_bytes = ack.total_delivered_bytes;
-        let (since, before_bytes) = *self.since.get_or_insert((now, total_bytes));
-        let span = now.since(since);
-        if span >= rtt && !span.is_zero() {
-            let bits = 8.0 * (total_bytes - before_bytes) as f64;
-            self.bps = (bits / span.as_secs_f64()) as u64;
-            self.since = Some((now, total_bytes));
-        }
-    }
-    /// `rate`, cut to what is plausible; `least_bps` is what the flow may send in any case.
-    pub fn plausible(&self, rate: Rate, settings: &Settings, least_bps: u64) -> Rate {
-        let mut bps = rate.bps();
-        if settings.delivered_multiple > 0.0 && bps > DOUBTFUL_BPS {
-            let delivered = self.bps.max(least_bps) as f64;
-            bps = bps.min((settings.delivered_multiple * delivered) as u64);
-        }
-        if settings.interface_bps > 0 {
-            bps = bps.min(settings.interface_bps);
-        }
-        Rate::clamped(bps)
     }
 }
 
