@@ -49,6 +49,7 @@ builtins![
     "kickass/testbed-heavy",
     "kickass/edge",
     "kickass/overhead",
+    "kickass/cut",
     "kickass/ipv6",
     "kickass/two-routers",
     "kickass/mtu-1492",
