@@ -60,13 +60,13 @@ pub use params::{Params, Preset, RateSelection, TcpKind};
 pub use receiver::KickAssReceiver;
 
 use crate::controller::{
-    Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, NextPacket, Recovered, RttView,
-    Sent, SeriesSample, Tag, Timeout, Traits,
+    Ack, Congestion, CongestionCause, Controller, HeaderEdits, Init, Limits, Loss, NextPacket,
+    Recovered, RttView, Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
 use forebay_signal::kickass::{Code, Indicator, Offer, Report};
-use guards::{Agreement, Delivery, FragmentableLossGuard, PathMtuGuard};
+use guards::{Agreement, Delivery, FragmentableLossGuard, LossCredit, PathMtuGuard};
 use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
@@ -175,6 +175,9 @@ struct Cold {
     agreement: Agreement,
     delivery: Delivery,
     df: FragmentableLossGuard,
+    losses: LossCredit,
+    /// The last estimate.
+    rtt: Option<RttView>,
     /// Rule 9: when KA mode began, and W in bytes.
     before: Option<(Time, u64)>,
 }
@@ -209,6 +212,8 @@ impl KickAss {
                 agreement: Agreement::default(),
                 delivery: Delivery::default(),
                 df: FragmentableLossGuard::default(),
+                losses: LossCredit::new(),
+                rtt: None,
                 before: None,
                 init,
             }),
@@ -268,6 +273,7 @@ impl KickAss {
         if self.mode != Mode::Ka && self.cold.settings.keep_window {
             self.cold.before = Some((now, self.tcp.limits().cwnd_bytes));
         }
+        self.cold.losses.refuted = false;
         self.mode = Mode::Ka;
         self.set_limits();
     }
@@ -307,17 +313,22 @@ impl KickAss {
         if self.mode == Mode::Ka {
             *self.tcp = Tcp::new(self.cold.settings.tcp, &self.cold.init);
         }
-        self.mode = Mode::Tcp(Reason::None);
+        self.mode = Mode::Tcp(if self.cold.losses.refuted { Reason::Loss } else { Reason::None });
         (self.rate, self.cold.before) = (None, None);
         self.cold.agreement.forget();
     }
 
     /// The packets that this ACK reports.
-    fn note_arrival(&mut self, ack: &Ack<'_>) {
+    fn note_arrival(&mut self, now: Time, ack: &Ack<'_>) {
         if let Some((tag, _)) = ack.newest {
             let (count, clear) = (tag.0 >> 1, tag.0 & 1 != 0);
             self.clear_arrived = self.clear_arrived.max(count);
-            self.cold.df.on_delivered(clear);
+            let blamed = self.cold.df.on_delivered(now, clear);
+            if blamed && self.cold.settings.watch_df && self.mode != Mode::Ka {
+                // None of what was lost was congestion.
+                let cwnd = self.tcp.limits().cwnd_bytes;
+                *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, u64::MAX);
+            }
         }
     }
     /// The report of an ACK, if it brings a code.
@@ -354,6 +365,25 @@ impl KickAss {
         }
         true
     }
+    /// Rule 5: losses that are no congestion, while the credit lasts.
+    fn is_chance(&self, now: Time) -> bool {
+        let Cold { settings, losses, rtt, .. } = &*self.cold;
+        let short = rtt.as_ref().is_some_and(LossCredit::is_short);
+        settings.loss_share > 0.0 && short && !losses.is_used_up() && !self.is_silent(now)
+    }
+    /// The credit for losses is used up in KA mode: R is refuted.
+    fn refutes(&mut self, now: Time, ack: &Ack<'_>) -> bool {
+        let Cold { settings, losses, .. } = &mut *self.cold;
+        if settings.loss_share == 0.0 || !losses.is_used_up() {
+            return false;
+        }
+        losses.refuted = true;
+        let flight_size_bytes = self.leave_on_loss(now, ack.in_flight_bytes);
+        self.count_from(now);
+        let cause = CongestionCause::Loss;
+        self.tcp.on_congestion(now, &Congestion { cause, flight_size_bytes, cwnd_limited: true });
+        true
+    }
     /// Rule 5, the return path.
     fn has_caught_up(&self, ack: &Ack<'_>) -> bool {
         let after_loss = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
@@ -384,7 +414,7 @@ impl KickAss {
         }
         let watched = cold.settings.watch_df;
         let wary = watched && cold.df.is_wary();
-        if watched && cold.df.is_blocked() || wary && next.retransmission {
+        if watched && cold.df.is_blocked(now) || wary && next.retransmission {
             return HeaderEdits::default();
         }
         // It was sent without, and would be 8 bytes too long.
@@ -433,7 +463,9 @@ impl Controller for KickAss {
             self.tcp.on_sent(now, sent);
         }
         let stale = STALE_TIME.max(self.rtt() * STALE_RTTS);
-        if sent.after_idle && self.rate.is_some() && now.since(self.heard_at) > stale {
+        // A timeout is no pause.
+        let pause = sent.after_idle && !(sent.retransmission && self.cold.settings.loss_share > 0.0);
+        if pause && self.rate.is_some() && now.since(self.heard_at) > stale {
             self.begin_anew();
         }
         tag
@@ -441,13 +473,16 @@ impl Controller for KickAss {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.srtt = ack.rtt.srtt;
-        self.note_arrival(ack);
+        self.cold.rtt = Some(ack.rtt);
+        let packets = ack.delivered_bytes as f64 / self.mss_bytes() as f64;
+        self.cold.losses.on_delivered(packets, self.cold.settings.loss_share);
+        self.note_arrival(now, ack);
         if self.agreed {
             self.cold.delivery.on_ack(now, ack);
         }
         let told = self.report(ack);
         if told.is_some() {
-            self.cold.df.on_delivered(true);
+            _ = self.cold.df.on_delivered(now, true);
         }
         let counts = told.is_some_and(|(code, rate)| self.on_code(now, code, rate));
         let waits = matches!(self.mode, Mode::Ka | Mode::Tcp(Reason::Loss));
@@ -456,7 +491,9 @@ impl Controller for KickAss {
             self.count_from(now);
         }
         if self.mode == Mode::Ka {
-            return self.set_limits();
+            if !self.refutes(now, ack) {
+                return self.set_limits();
+            }
         }
         self.tcp.on_ack(now, ack);
         if self.has_caught_up(ack) {
@@ -464,14 +501,23 @@ impl Controller for KickAss {
         }
     }
 
-    fn on_loss(&mut self, _now: Time, loss: &Loss) {
-        self.cold.df.on_lost(loss.tag.0 & 1 != 0);
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.cold.df.on_lost(now, loss.tag.0 & 1 != 0);
+        if self.mode == Mode::Ka {
+            self.cold.losses.on_lost();
+        }
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
-        self.cold.df.on_event();
+        let is_answer = self.cold.df.on_event() && self.cold.settings.watch_df;
+        if is_answer && event.cause == CongestionCause::Loss {
+            return;
+        }
         let mut event = *event;
         if self.mode == Mode::Ka {
+            if event.cause != CongestionCause::Ecn && self.is_chance(now) {
+                return;
+            }
             let window = self.leave_on_loss(now, event.flight_size_bytes);
             event.flight_size_bytes = event.flight_size_bytes.max(window);
             self.count_from(now);
@@ -486,7 +532,7 @@ impl Controller for KickAss {
     }
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
-        self.cold.df.on_event();
+        _ = self.cold.df.on_event();
         let mut timeout = *timeout;
         if self.mode == Mode::Ka {
             let window = self.leave_on_loss(now, timeout.flight_size_bytes);
@@ -500,7 +546,7 @@ impl Controller for KickAss {
         if self.mode != Mode::Ka {
             self.tcp.on_spurious(now);
         }
-        if self.mode == Mode::Tcp(Reason::Loss) {
+        if self.mode == Mode::Tcp(Reason::Loss) && !self.cold.losses.refuted {
             self.mode = Mode::Tcp(Reason::Signal);
         }
     }

@@ -32,35 +32,44 @@
 //! queue filled, begins with every burst, and R, computed from a load that ignores it, falls to
 //! nothing meanwhile. Here the mean of the queue over d counts. Signals end where it is above
 //! half of the limit, where the limit is reached after more than d above half, or where R falls
-//! below the smallest code. They come back after the mean was below 0.35 for d, 2 d after they
-//! ended at the soonest. If it never is, they come back for 4 d on trial, every 16 s: a trial costs
-//! participating flows what the others take meanwhile. Where nine tenths of what arrives is of
-//! flows that let routers cut, no others fill the queue: the trial comes as soon as the others have
-//! left, again after 2 d, 4 d and so on, at most 2 s; one that runs when they leave begins anew.
+//! below the smallest code. They come back on trial, for 4 d, and stay if the mean is below 0.35
+//! then. A trial comes after the mean was below 0.35 for d, 2 d after signals ended at the soonest.
+//! If it never is, one comes every 16 s: it costs participating flows what the others take
+//! meanwhile. Where nine tenths of what arrives is of flows that let routers cut, no others fill
+//! the queue: the trial comes as soon as the others have left, again after 2 d, 4 d and so on, at
+//! most 2 s; one that runs when they leave begins anew.
 //! R keeps its first value until a participating flow has sent something, for it would rise while
-//! flows are in their handshakes, and all of them would receive too much. Until signals are back R
-//! is `(1 - q / 2Q) gamma C / N`, but no less than the smallest code if that is below `gamma C /
-//! N`; Q is the limit, and N the flows that were seen in the last d (linear counting, Whang et al.
-//! 1990, doi:10.1145/78922.78925).
+//! flows are in their handshakes, and all of them would receive too much. Until a trial has
+//! succeeded R is not the loop's, which sees the half-empty link that fallback leaves, and would
+//! raise R by more than a short queue holds: R is `(1 - q / 2Q) gamma C / N`, but no less than the
+//! smallest code if that is below `gamma C / N`; Q is the limit, and N the flows that were seen in
+//! the last d (linear counting, Whang et al. 1990, doi:10.1145/78922.78925). Where N is above nine
+//! tenths of those that could have the smallest code each, no trial comes. d is no less than four
+//! packets of a flow at R take: a flow learns of R with its own packets, so that the loop's delay
+//! is theirs, and one that sends less than one in d would not be counted.
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
 //! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near
 //! to its end as it can be, for a whole packet carries no code. Where several routers fall back or
 //! signal, a missing code hides the others: with `explicit_tcp` a port that falls back sends the
-//! smallest code, which end points that agreed on it take for that, and others for 120 kbit/s.
+//! smallest code, which end points that agreed on it take for that, and others for 120 kbit/s; the
+//! smallest code that says a rate is then the next one, 128 kbit/s.
 
+mod census;
 mod cut;
 mod fallback;
 mod flows;
 mod params;
 mod rtt;
+mod sharing;
 
 pub use cut::Ipv6;
 pub use fallback::Fallback;
-pub use params::{KickAssPortParams, Pair, Preset, Rounding};
+pub use params::{Beside, KickAssPortParams, Pair, Preset, Rounding};
 pub use rtt::RttAverage;
 
+use crate::lanes::{Division, Lane};
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
@@ -72,6 +81,7 @@ use flows::Recent;
 use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Params, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
 use rtt::RoundTrip;
+use sharing::Sharing;
 
 /// What a port publishes: R as codes say it, in bit/s.
 pub const RATE_METRIC: &str = "kickass_rate_bps";
@@ -81,10 +91,16 @@ pub const CODE_METRIC: &str = "kickass_code";
 pub const MODE_METRIC: &str = "kickass_mode";
 /// Packets made by cutting since the start.
 pub const PIECES_METRIC: &str = "kickass_pieces";
+/// Active flows that let routers cut.
+pub const LISTENERS_METRIC: &str = "kickass_listeners_flows";
+/// Active flows that do not.
+pub const OTHERS_METRIC: &str = "kickass_others_flows";
 
 /// Codes say rates from 120 kbit/s to 9.8 Gbit/s, the last one "or more".
 const MIN_RATE: Rate = Rate::clamped(120_000);
 const MAX_RATE: Rate = Rate::mbps(10_000);
+/// Of an even share: see [`Beside::Floor`].
+const FLOOR: f64 = 0.9;
 /// With IPv6 a packet of 1500 bytes has no room for those above 8.1 Gbit/s.
 const MAX_RATE_V6: Rate = Rate::mbps(8100);
 
@@ -118,9 +134,9 @@ struct QuantizedRate {
 }
 
 impl QuantizedRate {
-    /// None: below the smallest code.
-    fn of(rate_bps: f64) -> Option<QuantizedRate> {
-        let code = Code::at_most(Rate::clamped(rate_bps as u64))?;
+    /// None: below `least`.
+    fn of(rate_bps: f64, least: Code) -> Option<QuantizedRate> {
+        let code = Code::at_most(Rate::clamped(rate_bps as u64)).filter(|&code| code >= least)?;
         let low_bps = code.rate().bps() as f64;
         let next = code.next().map_or(0.0, |next| {
             let step_bps = next.rate().bps() as f64 - low_bps;
@@ -143,6 +159,7 @@ struct FullSized {
 #[derive(Clone, Debug)]
 pub struct KickAssPort {
     params: KickAssPortParams,
+    /// Of the queue that those who listen wait in.
     limit: Limit,
     control: RateControl,
     rtt: RoundTrip,
@@ -152,6 +169,10 @@ pub struct KickAssPort {
     /// `b / w` of point 2.
     ip_share: f64,
     full_sized: FullSized,
+    /// Who listens, where that matters.
+    sharing: Option<Box<Sharing>>,
+    /// Of the packet that came last.
+    lane: Lane,
     /// When which flow was last counted as one that is cut, and cut: where not every packet is.
     recent: Option<(Recent, Recent)>,
     /// Dither.
@@ -177,6 +198,9 @@ impl KickAssPort {
             coded: None,
             ip_share: full_bytes as f64 / link_bytes as f64,
             full_sized: FullSized::default(),
+            sharing: (params.beside != Beside::OneQueue)
+                .then(|| Box::new(Sharing::new(limit, overhead_bytes))),
+            lane: Lane::Others,
             recent: (params.cuts_per_rtt > 0).then(Default::default),
             rng,
             next_id: None,
@@ -196,13 +220,21 @@ impl KickAssPort {
     fn code_bps(&self, rate_bps: f64) -> f64 {
         rate_bps * self.ip_share
     }
+    /// R, as the loop or fallback has it, in codes.
+    fn quantized(&self, rate_bps: f64) -> Option<QuantizedRate> {
+        QuantizedRate::of(self.code_bps(rate_bps), self.params.least_code())
+    }
+    /// Seconds between two packets of a flow at R.
+    fn packet_gap_s(&self) -> f64 {
+        f64::from(self.params.least_bytes) * 8.0 / self.code_bps(self.control.rate_bps)
+    }
     /// R has changed.
     fn refresh(&mut self) {
-        self.coded = QuantizedRate::of(self.code_bps(self.control.rate_bps));
+        self.coded = self.quantized(self.control.rate_bps);
     }
     /// The lowest code that a first fragment carries now; None: nothing is cut.
     fn least_code(&self) -> Option<Code> {
-        match self.coded.filter(|_| self.mode.signals()) {
+        match self.coded.filter(|_| self.signals()) {
             Some(coded) => Some(coded.code),
             None => self.params.explicit_tcp.then_some(Code::MIN),
         }
@@ -210,7 +242,7 @@ impl KickAssPort {
     /// The code for this packet.
     fn draw(&mut self, packet: &Packet, least: Code, arena: &Arena) -> Code {
         let next = self.coded.filter(|coded| coded.code == least).map_or(0.0, |coded| coded.next);
-        if next == 0.0 || !self.mode.signals() {
+        if next == 0.0 || !self.signals() {
             return least;
         }
         let goes_up = match self.params.rounding {
@@ -230,26 +262,64 @@ impl KickAssPort {
     }
     #[inline(never)] // once for many packets
     fn end_interval(&mut self, now: Time, queue: Backlog) {
-        self.control.rtt_s = self.rtt.mean_s();
+        self.control.rtt_s = self.rtt.mean_s().max(self.mode.least_rtt_s(self.packet_gap_s()));
         let FullSized { ip_bytes, link_bytes } = core::mem::take(&mut self.full_sized);
         if link_bytes > 0 {
             self.ip_share = ip_bytes as f64 / link_bytes as f64;
         }
+        self.share_out(now, queue);
         self.control.catch_up(now, queue.bytes);
         if self.mode.waits() {
-            let first_bps = self.params.initial_share * self.control.target_bps();
+            let first_bps =
+                self.params.initial_share * self.params.gamma * self.control.capacity_bps();
             self.control.set_rate(first_bps);
         }
-        let starved = QuantizedRate::of(self.code_bps(self.control.rate_bps)).is_none();
-        let look = IntervalSample { now, filling: self.filling(queue), rtt: self.rtt(), starved };
-        self.mode.on_interval(look);
+        let (target_bps, rate_bps) = (self.control.target_bps(), self.control.rate_bps);
+        let least_bps = self.params.least_code().rate().bps() as f64 / self.ip_share + 1.0;
+        self.mode.on_interval(IntervalSample {
+            now,
+            filling: self.filling(queue),
+            rtt: self.rtt(),
+            starved: self.quantized(rate_bps).is_none(),
+            most_flows: target_bps / least_bps,
+        });
         if let Some((share, drains)) = self.mode.flow_share() {
-            let even_bps = share * self.control.target_bps();
+            let even_bps = share * target_bps;
             // Not below the smallest code, if that is no more than an even share.
-            let least_bps = Code::MIN.rate().bps() as f64 / self.ip_share + 1.0;
             self.control.set_rate((drains * even_bps).max(least_bps.min(even_bps)));
         }
+        self.hold_floor();
         self.refresh();
+    }
+    /// What of the link those that listen may have: what the others leave them, and the share that
+    /// they are of all flows at least.
+    fn share_out(&mut self, now: Time, queue: Backlog) {
+        let (rtt, rate_bps) = (self.rtt(), self.control.rate_bps);
+        let Some(sharing) = &mut self.sharing else { return };
+        sharing.census.on_interval(now, rtt, rate_bps);
+        if self.params.beside == Beside::TwoQueues {
+            let capacity_bps = self.control.capacity_bps();
+            let available_bps = sharing.available_bps(now, queue.carried, rtt, capacity_bps);
+            self.control.set_available(available_bps);
+            self.limit = sharing.division.listeners_limit;
+        }
+    }
+    /// R is nine tenths of an even share at least.
+    fn hold_floor(&mut self) {
+        if let Some(flows) = self.floor_flows() {
+            let all = f64::from(flows.listeners) + f64::from(flows.others);
+            let least_bps = FLOOR * self.control.target_bps() / all;
+            self.control.set_rate(self.control.rate_bps.max(least_bps));
+        }
+    }
+    /// Those that share the link, where there are both and a floor holds.
+    fn floor_flows(&self) -> Option<census::ActiveFlows> {
+        let sharing = self.sharing.as_ref().filter(|_| self.params.beside == Beside::Floor)?;
+        let flows = sharing.census.counted();
+        (flows.listeners > 0 && flows.others > 0).then_some(flows)
+    }
+    fn signals(&self) -> bool {
+        self.mode.signals() || self.floor_flows().is_some()
     }
     /// What waits, and the limit, in the unit of the limit.
     #[inline]
@@ -318,14 +388,21 @@ impl KickAssPort {
 impl PortScheme for KickAssPort {
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         self.catch_up(cx.now, queue);
-        let (limit, wire_len) = (self.limit, packet.wire_len());
-        let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
-        self.mode.on_arrival(cx.now, self.filling(queue), is_full);
-        let cuttable = self.cuttable(packet, cx.arena);
-        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
         }
+        let cuttable = self.cuttable(packet, cx.arena);
+        if let Some(sharing) = &mut self.sharing {
+            let lets_cut = cuttable.is_some() && !packet.dont_fragment();
+            self.lane = sharing.census.see(packet, lets_cut, cx.arena);
+            if self.lane == Lane::Others && self.params.beside == Beside::TwoQueues {
+                return;
+            }
+        }
+        let (limit, wire_len) = (self.limit, packet.wire_len());
+        let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
+        self.mode.on_arrival(cx.now, self.filling(queue), is_full);
+        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
         let bytes = self.link_bytes(packet, cuttable, cx);
         if packet.wire_len() >= self.params.least_bytes {
             self.full_sized.ip_bytes += packet.wire_len() as u64;
@@ -359,6 +436,17 @@ impl PortScheme for KickAssPort {
         self.pieces += u64::from(cut.is_ok());
         cut.unwrap_or_else(|whole| whole)
     }
+    #[inline]
+    fn division(&self) -> Option<&Division> {
+        self.sharing
+            .as_ref()
+            .filter(|_| self.params.beside == Beside::TwoQueues)
+            .map(|s| &s.division)
+    }
+    #[inline]
+    fn lane(&self) -> Lane {
+        self.lane
+    }
     fn next_timeout(&self) -> Option<Time> {
         // Fallback ends in silence, too: until then the clock runs.
         let ends = (!self.mode.is_settled()).then_some(self.control.ends);
@@ -370,13 +458,17 @@ impl PortScheme for KickAssPort {
     fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
         let of_loop_bps = || self.control.rate_at(now).bps() as f64;
         let rate_bps = if self.mode.waits() { self.control.rate_bps } else { of_loop_bps() };
-        let rate_bps = self.code_bps(rate_bps);
-        let coded = QuantizedRate::of(rate_bps);
-        let signals = coded.is_some() && self.mode.signals();
-        see(RATE_METRIC, rate_bps);
+        let coded = self.quantized(rate_bps);
+        let signals = coded.is_some() && self.signals();
+        see(RATE_METRIC, self.code_bps(rate_bps));
         see(CODE_METRIC, coded.map_or(0.0, |coded| coded.code.byte().into()));
         see(MODE_METRIC, if signals { 0.0 } else { 1.0 });
         see(PIECES_METRIC, self.pieces as f64);
+        if let Some(sharing) = &self.sharing {
+            let flows = sharing.census.active();
+            see(LISTENERS_METRIC, flows.listeners.into());
+            see(OTHERS_METRIC, flows.others.into());
+        }
     }
     fn set_rate(&mut self, _now: Time, rate: Rate) {
         self.control.set_capacity(rate);

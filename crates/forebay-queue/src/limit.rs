@@ -56,6 +56,21 @@ impl Limit {
             Limit::Packets(_) | Limit::FramedBytes { .. } => self,
         }
     }
+    /// This share of it, but no less than `packets` full packets, or all of it.
+    #[must_use]
+    pub fn part(self, share: f64, packets: u64) -> Limit {
+        let full_bytes = 1500;
+        let part = (share * self.most() as f64) as u64;
+        let least = self.used(packets, packets * full_bytes).min(self.most());
+        let most = part.max(least);
+        match self {
+            Limit::Bytes(_) => Limit::Bytes(most),
+            Limit::Packets(_) => Limit::Packets(most),
+            Limit::FramedBytes { overhead_bytes, .. } => {
+                Limit::FramedBytes { limit: most, overhead_bytes }
+            }
+        }
+    }
     /// Packets of `packet_bytes` bytes that fit.
     pub const fn packets_of(self, packet_bytes: u64) -> u64 {
         self.most() / self.used(1, packet_bytes)

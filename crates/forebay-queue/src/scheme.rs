@@ -2,18 +2,22 @@
 //! packets arrive, and what it does to packets that leave. One machine has both, and they share
 //! its state.
 
+use crate::lanes::{Carried, Division, Lane};
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use forebay_base::{Arena, IpVersion, Packet, Params, Rate, Time, cut_ipv4, cut_ipv6};
 
-/// What waits in the discipline of a port.
+/// What a port scheme sees of the queues: what waits in the discipline of its port, or, where the
+/// flows that listen to it have a queue of their own, in that one.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Backlog {
     /// In bytes.
     pub bytes: u64,
     /// In packets.
     pub packets: u64,
+    /// What the link has carried, where there are two queues.
+    pub carried: Carried,
 }
 
 /// Packets that leave right after the first one that an egress returns, adjacent on the wire,
@@ -77,6 +81,15 @@ pub trait PortScheme: Send {
     /// A packet arrives at the port, before any drop: read it, and change what routers may change.
     /// `queue` is what waits, without it.
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>);
+    /// How the discipline and a queue for listeners beside it divide the port; None: there is no
+    /// such queue, now and ever.
+    fn division(&self) -> Option<&Division> {
+        None
+    }
+    /// Where the packet waits that [`PortScheme::on_arrival`] saw last.
+    fn lane(&self) -> Lane {
+        Lane::Others
+    }
     /// `packet` is next on the transmitter, and `queue` is what waits after it. The returned packet
     /// leaves first, then those pushed to `behind`: each of these counts as made by cutting.
     fn leave(
@@ -106,6 +119,14 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
     #[inline]
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         (**self).on_arrival(packet, queue, cx);
+    }
+    #[inline]
+    fn division(&self) -> Option<&Division> {
+        (**self).division()
+    }
+    #[inline]
+    fn lane(&self) -> Lane {
+        (**self).lane()
     }
     #[inline]
     fn leave(

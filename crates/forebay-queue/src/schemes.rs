@@ -6,6 +6,7 @@
 //! field with its description, none called `scheme`. They implement [`SchemeParams`].
 
 use crate::kickass;
+use crate::lanes::{Division, Lane};
 use crate::port::{PortContext, PortInit};
 use crate::rcp;
 use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
@@ -123,6 +124,14 @@ macro_rules! schemes {
                 cx: &mut PortContext<'_>,
             ) {
                 each!(self, [$($Variant)*], s => s.on_arrival(packet, queue, cx), none => ())
+            }
+            #[inline]
+            fn division(&self) -> Option<&Division> {
+                each!(self, [$($Variant)*], s => s.division(), none => None)
+            }
+            #[inline]
+            fn lane(&self) -> Lane {
+                each!(self, [$($Variant)*], s => s.lane(), none => Lane::Others)
             }
             #[inline]
             fn leave(

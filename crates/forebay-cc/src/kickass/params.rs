@@ -88,6 +88,10 @@ pub struct Params {
     /// Guard: rate of the interface in Mbit/s, 0.12 (the lowest code) to 400 000; no code counts
     /// for more; 0: not known.
     pub interface_mbps: f64,
+    /// Share of packets that may be lost in KA mode, 0 to 0.5: while codes come and the round trip is
+    /// short, losses end KA mode only where more is lost. 0: each loss does. `paper`: 0;
+    /// `recommended`: 0.02.
+    pub loss_share: Option<f64>,
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
     /// false; `recommended`: true.
     pub watch_df: Option<bool>,
@@ -116,6 +120,7 @@ impl Params {
         let multiple = s.delivered_multiple;
         let ranged = multiple == 0.0 || (2.0..=1000.0).contains(&multiple);
         require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
+        require((0.0..=0.5).contains(&s.loss_share), "loss_share", "0 to 0.5")?;
         require((-181..=181).contains(&self.lie_codes), "lie_codes", "-181 to 181")?;
         let interface = self.interface_mbps;
         // 120 kbit/s is the lowest code.
@@ -139,6 +144,7 @@ impl Params {
             agree: self.agree.unwrap_or(ours),
             delivered_multiple: self.delivered_multiple.unwrap_or(if ours { 4.0 } else { 0.0 }),
             interface_bps: (self.interface_mbps * 1e6) as u64,
+            loss_share: self.loss_share.unwrap_or(if ours { 0.02 } else { 0.0 }),
             watch_df: self.watch_df.unwrap_or(ours),
             keep_window: self.keep_window.unwrap_or(false),
         }
@@ -161,6 +167,7 @@ pub(super) struct Settings {
     pub agree: bool,
     pub delivered_multiple: f64,
     pub interface_bps: u64,
+    pub loss_share: f64,
     pub watch_df: bool,
     pub keep_window: bool,
 }

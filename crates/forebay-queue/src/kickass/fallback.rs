@@ -29,6 +29,12 @@ const WAIT_ALONE: Span = Span::from_secs(2);
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
 const MIN_RTTS: u64 = 2;
+/// d is no less than so many packets of a flow at R take: a flow learns of R with its own packets,
+/// and one that sends less than one in d would not be counted.
+const LEAST_GAPS: f64 = 4.0;
+/// No trial comes where there are more flows than this share of those whose even share the smallest
+/// code just says. The rest is for what the count errs by, and R by which the loop swings.
+const CODABLE: f64 = 0.9;
 /// Participating flows fill the queue alone where they send at least this share of arrivals.
 const ALONE: f64 = 0.9;
 
@@ -60,6 +66,8 @@ pub(super) struct IntervalSample {
     pub(super) rtt: Span,
     /// R is below the smallest code: other traffic leaves nothing to participating flows.
     pub(super) starved: bool,
+    /// So many flows have an even share of just the smallest code.
+    pub(super) most_flows: f64,
 }
 
 /// Whether a port signals.
@@ -98,6 +106,13 @@ impl Mode {
         match self {
             Mode::Paper(_) => None,
             Mode::Hardened(hardened) => hardened.flow_share(),
+        }
+    }
+    /// The smallest d, in seconds, where `gap_s` lie between two packets of a flow at R.
+    pub(super) fn least_rtt_s(&self, gap_s: f64) -> f64 {
+        match self {
+            Mode::Paper(_) => 0.0,
+            Mode::Hardened(_) => LEAST_GAPS * gap_s,
         }
     }
     /// True if R keeps its first value: no participating flow has sent anything.
@@ -217,7 +232,8 @@ impl Hardened {
         };
         (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
-    fn on_interval(&mut self, IntervalSample { now, filling, rtt, starved }: IntervalSample) {
+    fn on_interval(&mut self, look: IntervalSample) {
+        let IntervalSample { now, filling, rtt, starved, most_flows } = look;
         let queue = filling.share();
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
@@ -239,9 +255,10 @@ impl Hardened {
                 self.enter(State::Silent, now)
             }
             State::Signals => {}
+            State::Silent if self.flows.flows() > CODABLE * most_flows => {}
             State::Silent => self.on_silent_interval(now, rtt),
-            State::Trial if self.mean < LOW => self.enter(State::Signals, now),
             State::Trial if lasted < rtt * TRIAL_RTTS => {}
+            State::Trial if self.mean < LOW => self.enter(State::Signals, now),
             // The others left meanwhile.
             State::Trial if self.is_alone() && !self.were_alone => self.enter(State::Trial, now),
             State::Trial => self.enter(State::Silent, now),
@@ -259,10 +276,61 @@ impl Hardened {
             WAIT
         };
         let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
-        if is_low && lasted >= least {
-            self.enter(State::Signals, now);
-        } else if lasted >= wait {
+        if is_low && lasted >= least || lasted >= wait {
             self.enter(State::Trial, now);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use alloc::vec::Vec;
+    use forebay_base::mix64;
+
+    const D: Span = Span::from_millis(100);
+    const STEP: Span = Span::from_millis(10);
+
+    /// What the state is after each of these intervals, which so many flows fill so far.
+    fn states(
+        port: &mut Hardened,
+        intervals: core::ops::Range<u64>,
+        (flows, waits, starved): (u64, u64, bool),
+    ) -> Vec<State> {
+        let state = |k: u64| {
+            (0..flows).for_each(|flow| port.flows.see(mix64(flow + 7)));
+            let filling = Occupancy { waits, limit: 100 };
+            let now = Time::ZERO + STEP * k;
+            port.on_interval(IntervalSample { now, filling, rtt: D, starved, most_flows: 10.0 });
+            port.state
+        };
+        intervals.map(state).collect()
+    }
+
+    /// `1 - exp(-t / d) > 0.5 / 0.9` from 0.81 d on. Then `0.6 exp(-t / d) < 0.35` from 0.54 d
+    /// on, and low for d.
+    #[test]
+    fn signals_come_back_on_trial_and_the_loop_four_round_trips_later() {
+        let mut port = Hardened::new();
+        let filled = states(&mut port, 1..13, (4, 90, false));
+        assert_eq!(filled.iter().position(|&state| state == State::Silent), Some(8));
+        let drained = states(&mut port, 13..120, (4, 0, false));
+        let first = |wanted| drained.iter().position(|&state| state == wanted).unwrap();
+        let (trial, signals) = (first(State::Trial), first(State::Signals));
+        assert_eq!(trial, 16, "2 d after the end, the later one of both");
+        assert_eq!(signals - trial, 40, "4 d");
+        assert!(drained[signals..].iter().all(|&state| state == State::Signals));
+        assert_eq!(port.flow_share(), None);
+    }
+
+    #[test]
+    fn no_trial_comes_where_an_even_share_has_no_code() {
+        for (flows, comes) in [(8, true), (12, false)] {
+            let mut port = Hardened::new();
+            let signals = |state: &State| *state != State::Silent;
+            assert!(states(&mut port, 1..2, (flows, 0, true)).iter().all(|s| !signals(s)));
+            let later = states(&mut port, 2..5000, (flows, 0, true));
+            assert_eq!(later.iter().any(signals), comes, "{flows} flows");
         }
     }
 }

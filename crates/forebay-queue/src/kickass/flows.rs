@@ -36,7 +36,7 @@ pub(super) struct FlowCount {
 
 impl FlowCount {
     pub(super) const fn new() -> FlowCount {
-        FlowCount { seen: [0; WORDS], clear_bits: BITS, began: Time::ZERO, flows: 1.0 }
+        FlowCount { seen: [0; WORDS], clear_bits: BITS, began: Time::ZERO, flows: 0.0 }
     }
     /// A packet of this flow came.
     #[inline]
@@ -51,14 +51,27 @@ impl FlowCount {
         if now.since(self.began) < window {
             return false;
         }
-        let clear = self.clear_bits.max(1) as f64 / BITS as f64;
-        self.flows = (-(BITS as f64) * libm::log(clear)).max(1.0);
+        // Where nothing came for a time there was nothing to call.
+        let is_old = now.since(self.began) >= window * 2;
+        self.flows = if is_old { 0.0 } else { self.so_far() };
         (self.seen, self.clear_bits, self.began) = ([0; WORDS], BITS, now);
         true
     }
     /// Flows in the last window that was full, at least 1.
     pub(super) fn flows(&self) -> f64 {
+        self.flows.max(1.0)
+    }
+    /// The same, and 0 if there were none.
+    pub(super) fn last_window(&self) -> f64 {
         self.flows
+    }
+    /// Flows in that window, or in the one that runs if they are more.
+    pub(super) fn lately(&self) -> f64 {
+        self.flows.max(self.so_far())
+    }
+    fn so_far(&self) -> f64 {
+        let clear = self.clear_bits.max(1) as f64 / BITS as f64;
+        -(BITS as f64) * libm::log(clear)
     }
 }
 

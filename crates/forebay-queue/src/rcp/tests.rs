@@ -20,7 +20,7 @@ fn quick(alpha: f64, beta: f64) -> RcpPortParams {
 }
 
 fn bytes_of(bytes: u64) -> Backlog {
-    Backlog { bytes, packets: 0 }
+    Backlog { bytes, ..Backlog::default() }
 }
 
 /// The rate that a port publishes.

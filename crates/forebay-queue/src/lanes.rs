@@ -1,0 +1,225 @@
+//! The queues of a port: its discipline, and beside it a queue for the flows that listen to its
+//! scheme, if that asks for one.
+//!
+//! Listeners wait first in, first out, and nothing marks or drops them but their limit; the others
+//! are the discipline's. Each queue has the share of the link that its flows are of all:
+//!
+//! 1. `w_l = N_l / (N_l + N_o)`, `w_o = N_o / (N_l + N_o)`, N the weights that the scheme gives;
+//! 2. a balance says who is next: listeners where it is 0 or more. A packet of b bytes on the link
+//!    takes `b N_o` from it if it is of listeners, and adds `b N_l` if not. It stays within `[-B
+//!    N_o, B N_l]`, B the bytes of a full packet: who was away returns at most one packet ahead.
+//!    Where one queue has nothing to give, the other one is served;
+//! 3. a packet of at most 128 bytes, as acknowledgments are, is not charged while such packets are
+//!    less than an eighth of what is: flows that only acknowledge have no weight, and shall not
+//!    wait for want of one.
+
+use crate::discipline::{Discipline, Overflow};
+use crate::fifo::Fifo;
+use crate::limit::Limit;
+use crate::port::PortContext;
+use crate::scheme::Backlog;
+use crate::table::AnyDiscipline;
+use alloc::boxed::Box;
+use forebay_base::{DropReason, Packet};
+
+/// What a port with two queues publishes: bytes of listeners that wait.
+pub const LISTENERS_BYTES_METRIC: &str = "listeners_queue_bytes";
+
+/// Equation 3.
+const SMALL_BYTES: u64 = 128;
+const FREE_SHARE: u64 = 8;
+/// B: a full packet and the framing of most links.
+const PACKET_BYTES: u64 = 1500 + 38;
+
+/// Which queue of a port a packet waits in.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Lane {
+    /// The discipline.
+    #[default]
+    Others,
+    /// The one beside it.
+    Listeners,
+}
+
+/// How two queues divide a port.
+#[derive(Clone, Copy, Debug)]
+pub struct Division {
+    /// N_l. 0 counts as 1 here.
+    pub listeners: u32,
+    /// N_o. 0 counts as 1 here.
+    pub others: u32,
+    /// What listeners may fill.
+    pub listeners_limit: Limit,
+    /// What others may fill, besides the limit of the discipline.
+    pub others_limit: Limit,
+    /// What a packet takes of the link besides its bytes.
+    pub overhead_bytes: u16,
+}
+
+/// What the link has carried since the start, in bytes.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Carried {
+    /// Of listeners.
+    pub listeners_bytes: u64,
+    /// Of others.
+    pub others_bytes: u64,
+}
+
+/// See the module. A port whose scheme gives no [`Division`] has one queue.
+pub(crate) struct Queues {
+    discipline: AnyDiscipline,
+    listeners: Option<Box<Listeners>>,
+}
+
+#[derive(Default)]
+struct Listeners {
+    fifo: Fifo,
+    /// Equation 2.
+    balance: i64,
+    /// What small packets may take before they are charged.
+    free_bytes: u64,
+    carried: Carried,
+}
+
+impl Queues {
+    pub(crate) fn new(discipline: AnyDiscipline, are_two: bool) -> Queues {
+        Queues { discipline, listeners: are_two.then(Box::default) }
+    }
+    #[inline]
+    pub(crate) fn discipline(&self) -> &AnyDiscipline {
+        &self.discipline
+    }
+    #[inline]
+    pub(crate) fn discipline_mut(&mut self) -> &mut AnyDiscipline {
+        &mut self.discipline
+    }
+    /// What a scheme sees: the queue of those that listen to it, if they have one.
+    #[inline]
+    pub(crate) fn of_scheme(&self) -> Backlog {
+        match &self.listeners {
+            None => Backlog {
+                bytes: self.discipline.backlog_bytes(),
+                packets: self.discipline.backlog_packets(),
+                carried: Carried::default(),
+            },
+            Some(own) => Backlog {
+                bytes: own.fifo.bytes(),
+                packets: own.fifo.packets(),
+                carried: own.carried,
+            },
+        }
+    }
+    #[inline]
+    pub(crate) fn backlog_bytes(&self) -> u64 {
+        let own = self.listeners.as_ref().map_or(0, |own| own.fifo.bytes());
+        self.discipline.backlog_bytes() + own
+    }
+    #[inline]
+    pub(crate) fn backlog_packets(&self) -> u64 {
+        let own = self.listeners.as_ref().map_or(0, |own| own.fifo.packets());
+        self.discipline.backlog_packets() + own
+    }
+    /// True if a packet of this length would be taken without a drop, whichever queue it is for.
+    pub(crate) fn has_room(&self, wire_len: u16, division: Option<&Division>) -> bool {
+        let admits = |(own, division): (&Box<Listeners>, &Division)| {
+            own.admits(wire_len, division) && self.admits_other(wire_len, division)
+        };
+        let two = self.listeners.as_ref().zip(division);
+        self.discipline.has_room(wire_len) && two.is_none_or(admits)
+    }
+    /// Take a packet, or give it back.
+    #[inline]
+    pub(crate) fn enqueue(
+        &mut self,
+        packet: Packet,
+        lane: Lane,
+        division: Option<&Division>,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
+        let (Some(own), Some(division)) = (&mut self.listeners, division) else {
+            return self.discipline.enqueue(packet, cx);
+        };
+        let wire_len = packet.wire_len();
+        match lane {
+            Lane::Listeners if own.admits(wire_len, division) => {
+                own.fifo.push(packet);
+                Ok(())
+            }
+            Lane::Others if self.admits_other(wire_len, division) => {
+                self.discipline.enqueue(packet, cx)
+            }
+            _ => Err(Overflow(packet)),
+        }
+    }
+    #[inline]
+    fn admits_other(&self, wire_len: u16, division: &Division) -> bool {
+        let (packets, bytes) = (self.discipline.backlog_packets(), self.discipline.backlog_bytes());
+        division.others_limit.admits(wire_len, packets, bytes)
+    }
+    /// The next packet.
+    #[inline]
+    pub(crate) fn dequeue(
+        &mut self,
+        division: Option<&Division>,
+        cx: &mut PortContext<'_>,
+    ) -> Option<Packet> {
+        let (Some(own), Some(division)) = (&mut self.listeners, division) else {
+            return self.discipline.dequeue(cx);
+        };
+        let is_turn = own.balance >= 0 && own.fifo.packets() > 0;
+        if !is_turn && let Some(packet) = self.discipline.dequeue(cx) {
+            own.charge(packet.wire_len(), Lane::Others, division);
+            return Some(packet);
+        }
+        let packet = own.fifo.pop()?;
+        own.charge(packet.wire_len(), Lane::Listeners, division);
+        Some(packet)
+    }
+    /// A packet leaves that did not wait.
+    #[inline]
+    pub(crate) fn pass(&mut self, wire_len: u16, lane: Lane, division: Option<&Division>) {
+        if let (Some(own), Some(division)) = (&mut self.listeners, division) {
+            own.charge(wire_len, lane, division);
+        }
+    }
+    pub(crate) fn publish(&self, see: &mut dyn FnMut(&'static str, f64)) {
+        if let Some(own) = &self.listeners {
+            see(LISTENERS_BYTES_METRIC, own.fifo.bytes() as f64);
+        }
+    }
+    pub(crate) fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
+        if let Some(own) = &mut self.listeners {
+            own.fifo.clear(reason, cx);
+        }
+        self.discipline.clear(reason, cx);
+    }
+}
+
+impl Listeners {
+    #[inline]
+    fn admits(&self, wire_len: u16, division: &Division) -> bool {
+        division.listeners_limit.admits(wire_len, self.fifo.packets(), self.fifo.bytes())
+    }
+    /// Equations 2 and 3.
+    #[inline]
+    fn charge(&mut self, wire_len: u16, lane: Lane, division: &Division) {
+        let bytes = u64::from(wire_len) + u64::from(division.overhead_bytes);
+        match lane {
+            Lane::Listeners => self.carried.listeners_bytes += bytes,
+            Lane::Others => self.carried.others_bytes += bytes,
+        }
+        if bytes <= SMALL_BYTES && bytes <= self.free_bytes {
+            self.free_bytes -= bytes;
+            return;
+        }
+        self.free_bytes = (self.free_bytes + bytes / FREE_SHARE).min(PACKET_BYTES);
+        let [listeners, others] =
+            [division.listeners, division.others].map(|flows| i64::from(flows.max(1)));
+        let charged = match lane {
+            Lane::Listeners => -(bytes as i64 * others),
+            Lane::Others => bytes as i64 * listeners,
+        };
+        let most = PACKET_BYTES as i64;
+        self.balance = (self.balance + charged).clamp(-most * others, most * listeners);
+    }
+}
