@@ -41,6 +41,7 @@ impl Measured<'_> {
             Measure::FlowMetric { .. }
             | Measure::FlowShare { .. }
             | Measure::FlowSpread { .. }
+            | Measure::ClassShare { .. }
             | Measure::ClassSums { .. } => self.of_flows(measure),
             Measure::JainBins { .. } | Measure::ThroughputBins { .. } => self.of_bins(measure),
             Measure::LinkShare { .. }
@@ -153,6 +154,14 @@ impl Measured<'_> {
                 let numbers = flows.map(|flow| self.result.per_flow[flow].numbers());
                 let values: Vec<f64> = numbers.filter_map(|numbers| number(numbers, of)).collect();
                 Take::Spread.of(&values)
+            }
+            Measure::ClassShare { class } => {
+                let goodput = |class: Option<&str>| {
+                    let flows = self.places(class).into_iter();
+                    let rates = flows.filter_map(|flow| self.result.per_flow[flow].goodput_bps);
+                    mean(&rates.collect::<Vec<f64>>())
+                };
+                Compare::Ratio.of(goodput(Some(class))?, goodput(None)?)
             }
             Measure::ClassSums { class, of, by, to } => {
                 let sum = |class: &str, name: &str| {

@@ -26,6 +26,8 @@ pub(super) enum Measure {
     /// What is one number of a flow, added up over the flows of a class, by such a sum of another
     /// number; with `to`, by the same of that class.
     ClassSums { class: String, of: String, by: String, to: Option<String> },
+    /// Mean goodput of the flows of a class by that of all flows: 1 is an even share.
+    ClassShare { class: String },
     /// Over the flows of a class, the share of the looks at which the controller of its sender is in
     /// a phase, of those with a connection.
     PhaseShare { class: String, phase: String, take: Take },
@@ -260,6 +262,7 @@ impl Measure {
         match self {
             Measure::ClassMetric { class, .. }
             | Measure::ClassRatio { class, .. }
+            | Measure::ClassShare { class }
             | Measure::ClassSums { class, .. } => Some(class),
             Measure::FlowSpread { class, .. }
             | Measure::Against { class, .. }
@@ -309,6 +312,7 @@ impl Measure {
             | Measure::ClassMetric { .. }
             | Measure::ClassRatio { .. }
             | Measure::ClassSums { .. }
+            | Measure::ClassShare { .. }
             | Measure::Utilisation { .. }
             | Measure::Paired { .. }
             | Measure::FlowMetric { .. }

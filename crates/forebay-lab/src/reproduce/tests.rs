@@ -314,6 +314,7 @@ fn times_rates_and_caches_by_hand() {
             .to_string(),
         "class_ratio = { class = \"newreno\", to = \"newreno\", metric = \"goodput_bps\" }"
             .to_string(),
+        "class_share = { class = \"newreno\" }".to_string(),
         "class_sums = { class = \"newreno\", of = \"retransmits\", by = \"data_packets\" }"
             .to_string(),
     ];
@@ -352,6 +353,7 @@ fn times_rates_and_caches_by_hand() {
         None,
         // 10, 20, 40 and 50 ms.
         Some(0.03),
+        Some(1.0),
         Some(1.0),
         Some(0.0),
     ];

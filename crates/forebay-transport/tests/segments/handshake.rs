@@ -235,7 +235,8 @@ fn the_window_of_a_syn_ack_is_scaled_where_both_ends_are_told_to() {
     assert_eq!(data(&lab.connected(ms(10)).1), "1 2 3 4");
     let mut bench = Lab { config, ..Lab::default() }.server();
     bench.open();
-    let syn_ack = &bench.peer_syn()[0];
+    let syn = bench.peer_syn();
+    let syn_ack = &bench.inject(syn)[0];
     let shift = syn_ack.scale().expect("the peer offered it");
     assert_eq!(u64::from(syn_ack.window) << shift, config.receive_buffer_bytes);
 }
