@@ -1,4 +1,4 @@
-//! How listeners share a port with others: see [`Beside`](super::Beside).
+//! How listeners share a port with others: see [`Beside`].
 //!
 //! With two queues, N flows that were [counted](super::census), N_l of listeners at least 1:
 //!
@@ -13,8 +13,9 @@
 //!    share, and what they leave at its low is theirs at its high. Listeners wait at most d / 2 for
 //!    that.
 
+use super::Beside;
 use super::census::{ActiveFlows, Census};
-use crate::lanes::{Carried, Division};
+use crate::lanes::{Carried, Division, Lane};
 use crate::limit::Limit;
 use forebay_base::{Span, Time};
 
@@ -57,14 +58,16 @@ impl CarriedRates {
 #[derive(Clone, Debug)]
 pub(super) struct Sharing {
     pub(super) census: Census,
+    pub(super) two_queues: bool,
     carried: CarriedRates,
     pub(super) division: Division,
 }
 
 impl Sharing {
-    pub(super) fn new(limit: Limit, overhead_bytes: u16) -> Sharing {
+    pub(super) fn new(beside: Beside, limit: Limit, overhead_bytes: u16) -> Sharing {
         let (listeners_bytes, others_bytes) = (limit.full_bytes(), limit.full_bytes());
         let division = Division {
+            lane: Lane::Others,
             listeners: 0,
             others: 0,
             listeners_bytes,
@@ -72,18 +75,18 @@ impl Sharing {
             others_ahead_bytes: 0,
             limit,
             overhead_bytes,
+            carried: Carried::default(),
         };
-        Sharing { census: Census::new(), carried: CarriedRates::default(), division }
+        Sharing {
+            census: Census::new(),
+            two_queues: beside == Beside::TwoQueues,
+            carried: CarriedRates::default(),
+            division,
+        }
     }
     /// C_l, and how the queues divide the port from now on.
-    pub(super) fn available_bps(
-        &mut self,
-        now: Time,
-        carried: Carried,
-        rtt: Span,
-        capacity_bps: f64,
-    ) -> f64 {
-        self.carried.learn(now, carried, rtt);
+    pub(super) fn available_bps(&mut self, now: Time, rtt: Span, capacity_bps: f64) -> f64 {
+        self.carried.learn(now, self.division.carried, rtt);
         let ActiveFlows { listeners, others } = self.census.active();
         (self.division.listeners, self.division.others) = (listeners, others);
         let (own, other) = (f64::from(listeners.max(1)), f64::from(others));
