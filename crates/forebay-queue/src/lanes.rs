@@ -228,3 +228,6 @@ impl Listeners {
         self.balance = (self.balance + charged).clamp(-ahead, most * listeners);
     }
 }
+
+#[cfg(test)]
+mod tests;
