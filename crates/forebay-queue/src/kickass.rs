@@ -171,8 +171,6 @@ pub struct KickAssPort {
     full_sized: FullSized,
     /// Who listens, where that matters.
     sharing: Option<Box<Sharing>>,
-    /// Of the packet that came last.
-    lane: Lane,
     /// When which flow was last counted as one that is cut, and cut: where not every packet is.
     recent: Option<(Recent, Recent)>,
     /// Dither.
@@ -199,8 +197,7 @@ impl KickAssPort {
             ip_share: full_bytes as f64 / link_bytes as f64,
             full_sized: FullSized::default(),
             sharing: (params.beside != Beside::OneQueue)
-                .then(|| Box::new(Sharing::new(limit, overhead_bytes))),
-            lane: Lane::Others,
+                .then(|| Box::new(Sharing::new(params.beside, limit, overhead_bytes))),
             recent: (params.cuts_per_rtt > 0).then(Default::default),
             rng,
             next_id: None,
@@ -267,7 +264,7 @@ impl KickAssPort {
         if link_bytes > 0 {
             self.ip_share = ip_bytes as f64 / link_bytes as f64;
         }
-        self.share_out(now, queue);
+        self.share_out(now);
         self.control.catch_up(now, queue.bytes);
         if self.mode.waits() {
             let first_bps =
@@ -282,6 +279,7 @@ impl KickAssPort {
             rtt: self.rtt(),
             starved: self.quantized(rate_bps).is_none(),
             most_flows: target_bps / least_bps,
+            alone: self.own_queue().map(|division| division.listeners.into()),
         });
         if let Some((share, drains)) = self.mode.flow_share() {
             let even_bps = share * target_bps;
@@ -293,13 +291,13 @@ impl KickAssPort {
     }
     /// What of the link those that listen may have: what the others leave them, and the share that
     /// they are of all flows at least.
-    fn share_out(&mut self, now: Time, queue: Backlog) {
+    fn share_out(&mut self, now: Time) {
         let (rtt, rate_bps) = (self.rtt(), self.control.rate_bps);
         let Some(sharing) = &mut self.sharing else { return };
         sharing.census.on_interval(now, rtt, rate_bps);
-        if self.params.beside == Beside::TwoQueues {
+        if sharing.two_queues {
             let capacity_bps = self.control.capacity_bps();
-            let available_bps = sharing.available_bps(now, queue.carried, rtt, capacity_bps);
+            let available_bps = sharing.available_bps(now, rtt, capacity_bps);
             self.control.set_available(available_bps);
             self.limit = Limit::Bytes(sharing.division.listeners_bytes);
         }
@@ -318,6 +316,11 @@ impl KickAssPort {
         let flows = sharing.census.counted();
         (flows.listeners > 0 && flows.others > 0).then_some(flows)
     }
+    /// Where listeners have a queue of their own.
+    #[inline]
+    fn own_queue(&self) -> Option<&Division> {
+        self.sharing.as_ref().filter(|sharing| sharing.two_queues).map(|sharing| &sharing.division)
+    }
     fn signals(&self) -> bool {
         self.mode.signals() || self.floor_flows().is_some()
     }
@@ -335,17 +338,11 @@ impl KickAssPort {
         cx: &PortContext<'_>,
     ) -> u64 {
         let whole_bytes = packet.wire_len() as u64 + self.control.overhead_bytes as u64;
-        let lead_bytes =
-            cuttable.zip(self.least_code()).and_then(|(cut, code)| cut.lead_bytes(code));
-        let will_be_cut = self.params.count_cuts
-            && lead_bytes.is_some()
+        let Some(cut) = cuttable.filter(|_| self.params.count_cuts) else { return whole_bytes };
+        let will_be_cut = self.least_code().and_then(|code| cut.lead_bytes(code)).is_some()
             && self.is_due(packet, cx, |(counted, _)| counted);
-        let cut_bytes =
-            |cut: Cuttable| u64::from(cut.cut_bytes) + self.control.overhead_bytes as u64;
-        match cuttable.filter(|_| will_be_cut) {
-            Some(cut) => whole_bytes + cut_bytes(cut),
-            None => whole_bytes,
-        }
+        let cut_bytes = u64::from(cut.cut_bytes) + self.control.overhead_bytes as u64;
+        if will_be_cut { whole_bytes + cut_bytes } else { whole_bytes }
     }
     /// True where every packet is cut, or where none of this flow was lately.
     #[inline]
@@ -392,17 +389,22 @@ impl PortScheme for KickAssPort {
             self.rtt.learn(indicator);
         }
         let cuttable = self.cuttable(packet, cx.arena);
+        let mut one_queue = true;
         if let Some(sharing) = &mut self.sharing {
             let lets_cut = cuttable.is_some() && !packet.dont_fragment();
-            self.lane = sharing.census.see(packet, lets_cut, cx.arena);
-            if self.lane == Lane::Others && self.params.beside == Beside::TwoQueues {
+            let lane = sharing.census.see(packet, lets_cut, cx.arena);
+            sharing.division.lane = lane;
+            one_queue = !sharing.two_queues;
+            if lane == Lane::Others && !one_queue {
                 return;
             }
         }
         let (limit, wire_len) = (self.limit, packet.wire_len());
         let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filling(queue), is_full);
-        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
+        if one_queue {
+            self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
+        }
         let bytes = self.link_bytes(packet, cuttable, cx);
         if packet.wire_len() >= self.params.least_bytes {
             self.full_sized.ip_bytes += packet.wire_len() as u64;
@@ -419,8 +421,8 @@ impl PortScheme for KickAssPort {
     ) -> Packet {
         self.catch_up(cx.now, queue);
         self.mode.on_leaving(self.filling(queue));
-        let cuttable = self.cuttable(&packet, cx.arena);
-        let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
+        let Some(cuttable) = self.cuttable(&packet, cx.arena) else { return packet };
+        let Some(least) = self.least_code() else { return packet };
         if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
             return packet;
         }
@@ -438,14 +440,17 @@ impl PortScheme for KickAssPort {
     }
     #[inline]
     fn division(&self) -> Option<&Division> {
-        self.sharing
-            .as_ref()
-            .filter(|_| self.params.beside == Beside::TwoQueues)
-            .map(|s| &s.division)
+        self.own_queue()
     }
     #[inline]
-    fn lane(&self) -> Lane {
-        self.lane
+    fn division_mut(&mut self) -> Option<&mut Division> {
+        let own = self.sharing.as_mut().filter(|sharing| sharing.two_queues);
+        own.map(|sharing| &mut sharing.division)
+    }
+    #[inline]
+    fn touches(&self, packet: &Packet, now: Time) -> bool {
+        let is_never_cut = packet.version() == IpVersion::V4 && packet.dont_fragment();
+        !is_never_cut || self.control.ends <= now || self.mode.looks_at_leaving()
     }
     fn next_timeout(&self) -> Option<Time> {
         // Fallback ends in silence, too: until then the clock runs.

@@ -68,6 +68,9 @@ pub(super) struct IntervalSample {
     pub(super) starved: bool,
     /// So many flows have an even share of just the smallest code.
     pub(super) most_flows: f64,
+    /// The flows that listen, where nobody else is in their queue; None: see
+    /// [`Mode::count_flow`].
+    pub(super) alone: Option<f64>,
 }
 
 /// Whether a port signals.
@@ -119,6 +122,11 @@ impl Mode {
     pub(super) fn waits(&self) -> bool {
         matches!(self, Mode::Hardened(hardened) if !hardened.began)
     }
+    /// True if [`Mode::on_leaving`] does anything.
+    #[inline]
+    pub(super) fn looks_at_leaving(&self) -> bool {
+        matches!(self, Mode::Paper(_))
+    }
     /// A packet leaves; `filling` is the queue after it.
     #[inline]
     pub(super) fn on_leaving(&mut self, filling: Occupancy) {
@@ -139,8 +147,7 @@ impl Mode {
             Mode::Hardened(hardened) => hardened.on_arrival(now, filling, is_full),
         }
     }
-    /// It is of some flow, and a router may cut it or not.
-    #[inline]
+    /// It is of some flow, and a router may cut it or not: where all wait in one queue.
     pub(super) fn count_flow(&mut self, packet: &Packet, may_be_cut: bool, arena: &Arena) {
         if let Mode::Hardened(hardened) = self
             && let Some(key) = flows::key(packet, arena)
@@ -184,6 +191,8 @@ pub(super) struct Hardened {
     overflowed_at: Option<Time>,
     flows: FlowCount,
     listeners: CooperatingShare,
+    /// [`IntervalSample::alone`].
+    alone: Option<f64>,
     /// A participating flow has sent something.
     began: bool,
     /// Participating flows were alone when the state began.
@@ -205,6 +214,7 @@ impl Hardened {
             overflowed_at: None,
             flows: FlowCount::new(),
             listeners: CooperatingShare::new(),
+            alone: None,
             began: false,
             were_alone: false,
             failures: 0,
@@ -212,7 +222,7 @@ impl Hardened {
     }
     fn flow_share(&self) -> Option<(f64, f64)> {
         let drains = 1.0 - self.queue.min(1.0) / 2.0;
-        (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
+        (self.state != State::Signals).then(|| (1.0 / self.flows(), drains))
     }
     fn on_arrival(&mut self, now: Time, filling: Occupancy, is_full: impl FnOnce() -> bool) {
         if filling.is_high() {
@@ -233,7 +243,9 @@ impl Hardened {
         (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
     fn on_interval(&mut self, look: IntervalSample) {
-        let IntervalSample { now, filling, rtt, starved, most_flows } = look;
+        let IntervalSample { now, filling, rtt, starved, most_flows, alone } = look;
+        self.alone = alone;
+        self.began |= alone.is_some_and(|flows| flows > 0.0);
         let queue = filling.share();
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
@@ -255,7 +267,7 @@ impl Hardened {
                 self.enter(State::Silent, now)
             }
             State::Signals => {}
-            State::Silent if self.flows.flows() > CODABLE * most_flows => {}
+            State::Silent if self.flows() > CODABLE * most_flows => {}
             State::Silent => self.on_silent_interval(now, rtt),
             State::Trial if lasted < rtt * TRIAL_RTTS => {}
             State::Trial if self.mean < LOW => self.enter(State::Signals, now),
@@ -264,8 +276,12 @@ impl Hardened {
             State::Trial => self.enter(State::Silent, now),
         }
     }
+    /// In its queue, at least 1.
+    fn flows(&self) -> f64 {
+        self.alone.map_or_else(|| self.flows.flows(), |flows| flows.max(1.0))
+    }
     fn is_alone(&self) -> bool {
-        self.listeners.share() >= ALONE
+        self.alone.is_some() || self.listeners.share() >= ALONE
     }
     fn on_silent_interval(&mut self, now: Time, rtt: Span) {
         let lasted = now.since(self.since);
@@ -301,7 +317,8 @@ mod tests {
             (0..flows).for_each(|flow| port.flows.see(mix64(flow + 7)));
             let filling = Occupancy { waits, limit: 100 };
             let now = Time::ZERO + STEP * k;
-            port.on_interval(IntervalSample { now, filling, rtt: D, starved, most_flows: 10.0 });
+            let (most_flows, alone) = (10.0, None);
+            port.on_interval(IntervalSample { now, filling, rtt: D, starved, most_flows, alone });
             port.state
         };
         intervals.map(state).collect()

@@ -398,7 +398,7 @@ fn above_half_of_the_limit_nothing_is_cut() {
     ] {
         let mut port = Port::of(KickAssPortParams::paper(), init(C, limit, 0, 0));
         port.say_bps(15e6);
-        let of = |(bytes, packets)| Backlog { bytes, packets, ..Backlog::default() };
+        let of = |(bytes, packets)| Backlog { bytes, packets };
         port.queue = of(below);
         assert_eq!((port.lead(0), port.published(MODE_METRIC)), (Some(640), 0.0), "{limit}");
         port.queue = of(above);
@@ -419,7 +419,7 @@ fn fallback_may_say_the_smallest_code_which_wins_every_minimum() {
     let mut port = Port::new(params);
     port.say_bps(15e6);
     assert_eq!(port.lead(0), Some(640));
-    port.queue = Backlog { packets: 501, ..Backlog::default() };
+    port.queue = Backlog { bytes: 0, packets: 501 };
     assert_eq!(port.lead(0), Some(24));
     port.queue = Backlog::default();
     port.say_bps(100e3);
@@ -584,7 +584,7 @@ fn an_idle_port_comes_to_rest_and_catches_up() {
         let mut port = Port::new(KickAssPortParams { fallback, ..KickAssPortParams::paper() });
         assert_eq!(port.scheme.next_timeout(), None, "nothing has come yet");
         let arena = &mut Arena::default();
-        port.queue = Backlog { bytes: 1_500_000, packets: 1000, ..Backlog::default() };
+        port.queue = Backlog { bytes: 1_500_000, packets: 1000 };
         let mut timers = 0;
         for ms in 0..20_000 {
             port.now = Time::from_millis(ms);
