@@ -29,6 +29,9 @@ const WAIT_ALONE: Span = Span::from_secs(2);
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
 const MIN_RTTS: u64 = 2;
+/// R is divided at once where flows became so many times as many, and more by the number for which
+/// the first R is.
+const SURGE: f64 = 2.0;
 /// d is no less than so many packets of a flow at R take: a flow learns of R with its own packets,
 /// and one that sends less than one in d would not be counted.
 const LEAST_GAPS: f64 = 4.0;
@@ -79,10 +82,11 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    pub(super) fn new(rule: Fallback) -> Mode {
+    /// The first R is for `first_flows` flows.
+    pub(super) fn new(rule: Fallback, first_flows: f64) -> Mode {
         match rule {
             Fallback::Paper => Mode::Paper(false),
-            Fallback::Hardened => Mode::Hardened(Box::new(Hardened::new())),
+            Fallback::Hardened => Mode::Hardened(Box::new(Hardened::new(first_flows))),
         }
     }
     /// False: fallback.
@@ -113,6 +117,14 @@ impl Mode {
         match self {
             Mode::Paper(_) => 0.0,
             Mode::Hardened(_) => LEAST_GAPS * gap_s,
+        }
+    }
+    /// A surge of flows since it was last asked for: the factor by which there are more, and how
+    /// many there are.
+    pub(super) fn take_growth(&mut self) -> Option<(f64, f64)> {
+        match self {
+            Mode::Paper(_) => None,
+            Mode::Hardened(hardened) => hardened.growth.take(),
         }
     }
     /// True if R keeps its first value: no participating flow has sent anything.
@@ -183,6 +195,11 @@ pub(super) struct Hardened {
     /// A packet found no room after more than d above [`HIGH`].
     overflowed_at: Option<Time>,
     flows: FlowCount,
+    /// The first R is for so many of them, and R now.
+    first_flows: f64,
+    known_flows: f64,
+    /// By which they have grown since R was computed for them, and to what.
+    growth: Option<(f64, f64)>,
     listeners: CooperatingShare,
     /// A participating flow has sent something.
     began: bool,
@@ -193,8 +210,11 @@ pub(super) struct Hardened {
 }
 
 impl Hardened {
-    fn new() -> Hardened {
+    fn new(first_flows: f64) -> Hardened {
         Hardened {
+            first_flows,
+            known_flows: first_flows,
+            growth: None,
             state: State::Signals,
             since: Time::ZERO,
             queue: 0.0,
@@ -244,8 +264,12 @@ impl Hardened {
         } else {
             self.low_since = None
         }
+        self.count_newcomers();
         if self.flows.roll(now, rtt) {
             self.listeners.roll();
+            if self.began {
+                self.known_flows = self.flows.flows();
+            }
         }
         let lasted = now.since(self.since);
         let full = self.high_since.zip(self.overflowed_at);
@@ -262,6 +286,13 @@ impl Hardened {
             // The others left meanwhile.
             State::Trial if self.is_alone() && !self.were_alone => self.enter(State::Trial, now),
             State::Trial => self.enter(State::Silent, now),
+        }
+    }
+    fn count_newcomers(&mut self) {
+        let flows = self.flows.lately();
+        if flows >= SURGE * self.known_flows && flows >= self.known_flows + self.first_flows {
+            self.growth = Some((flows / self.known_flows, flows));
+            self.known_flows = flows;
         }
     }
     fn is_alone(&self) -> bool {
@@ -311,7 +342,7 @@ mod tests {
     /// on, and low for d.
     #[test]
     fn signals_come_back_on_trial_and_the_loop_four_round_trips_later() {
-        let mut port = Hardened::new();
+        let mut port = Hardened::new(20.0);
         let filled = states(&mut port, 1..13, (4, 90, false));
         assert_eq!(filled.iter().position(|&state| state == State::Silent), Some(8));
         let drained = states(&mut port, 13..120, (4, 0, false));
@@ -326,7 +357,7 @@ mod tests {
     #[test]
     fn no_trial_comes_where_an_even_share_has_no_code() {
         for (flows, comes) in [(8, true), (12, false)] {
-            let mut port = Hardened::new();
+            let mut port = Hardened::new(20.0);
             let signals = |state: &State| *state != State::Silent;
             assert!(states(&mut port, 1..2, (flows, 0, true)).iter().all(|s| !signals(s)));
             let later = states(&mut port, 2..5000, (flows, 0, true));

@@ -5,15 +5,18 @@ use forebay_base::{Arena, Kind, Packet, Span, Time, mix64};
 
 /// Of addresses, protocol and ports; None: pure acknowledgments, and fragments that show no ports.
 pub(super) fn key(packet: &Packet, arena: &Arena) -> Option<u64> {
-    let ports = packet.ports();
     match packet.kind() {
-        Kind::Tcp if packet.payload_len() == 0 => return None,
-        Kind::Fragment if ports.is_none() => return None,
-        _ => {}
+        Kind::Tcp if packet.payload_len() == 0 => None,
+        Kind::Fragment if packet.ports().is_none() => None,
+        _ => Some(key_of_ends(packet, arena)),
     }
+}
+
+/// The same of any packet.
+pub(super) fn key_of_ends(packet: &Packet, arena: &Arena) -> u64 {
     let addresses = (packet.src().0 as u64) << 32 | packet.dst().0 as u64;
-    let ports = ports.map_or(0, |(src, dst)| (src as u64) << 24 | (dst as u64) << 8);
-    Some(mix64(mix64(addresses) ^ ports ^ packet.protocol(arena) as u64))
+    let ports = packet.ports().map_or(0, |(src, dst)| (src as u64) << 24 | (dst as u64) << 8);
+    mix64(mix64(addresses) ^ ports ^ packet.protocol(arena) as u64)
 }
 
 const WORDS: usize = 64;
