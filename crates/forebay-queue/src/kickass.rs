@@ -333,6 +333,7 @@ impl KickAssPort {
         self.mode.on_interval(IntervalSample {
             now,
             filling: self.filling(queue),
+            limit_packets: self.limit.packets_of(self.params.least_bytes.into()).max(1) as f64,
             rtt: self.rtt(),
             starved: self.quantized(rate_bps).is_none(),
             most_flows: target_bps / least_bps,

@@ -16,9 +16,10 @@ pub enum Fallback {
     Hardened,
 }
 
-/// Signals end above this share of the limit: see [`Occupancy::is_high`], too.
+/// Signals end above this share of the limit, and where a packet of each flow waits: so many do
+/// where flows obey, too, as their phases have it. See [`Occupancy::is_high`].
 const HIGH: f64 = 0.5;
-/// They come back below this one.
+/// They come back below this one, and the same share of that number.
 const LOW: f64 = 0.35;
 /// A trial comes after this time where flows that listen are not alone.
 const WAIT: Span = Span::from_secs(16);
@@ -65,6 +66,8 @@ impl Occupancy {
 pub(super) struct IntervalSample {
     pub(super) now: Time,
     pub(super) filling: Occupancy,
+    /// The limit in packets.
+    pub(super) limit_packets: f64,
     /// d.
     pub(super) rtt: Span,
     /// R is below the smallest code: other traffic leaves nothing to participating flows.
@@ -253,17 +256,12 @@ impl Hardened {
         (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
     fn on_interval(&mut self, look: IntervalSample) {
-        let IntervalSample { now, filling, rtt, starved, most_flows } = look;
+        let IntervalSample { now, filling, limit_packets, rtt, starved, most_flows } = look;
         let queue = filling.share();
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
         self.queue = queue;
         self.mean += (1.0 - libm::exp(-steps)) * (queue - self.mean);
-        if self.mean < LOW {
-            _ = self.low_since.get_or_insert(now)
-        } else {
-            self.low_since = None
-        }
         self.count_newcomers();
         if self.flows.roll(now, rtt) {
             self.listeners.roll();
@@ -271,22 +269,33 @@ impl Hardened {
                 self.known_flows = self.flows.flows();
             }
         }
+        let (high, low) = self.marks(limit_packets);
+        if self.mean < low {
+            _ = self.low_since.get_or_insert(now)
+        } else {
+            self.low_since = None
+        }
         let lasted = now.since(self.since);
         let full = self.high_since.zip(self.overflowed_at);
-        let overflows = full.is_some_and(|(high, full)| full.since(high) > rtt);
+        let overflows = high < 1.0 && full.is_some_and(|(since, at)| at.since(since) > rtt);
         match self.state {
-            State::Signals if self.mean > HIGH || overflows || starved => {
+            State::Signals if self.mean > high || overflows || starved => {
                 self.enter(State::Silent, now)
             }
             State::Signals => {}
             State::Silent if self.flows.flows() > CODABLE * most_flows => {}
             State::Silent => self.on_silent_interval(now, rtt),
             State::Trial if lasted < rtt * TRIAL_RTTS => {}
-            State::Trial if self.mean < LOW => self.enter(State::Signals, now),
+            State::Trial if self.mean < low => self.enter(State::Signals, now),
             // The others left meanwhile.
             State::Trial if self.is_alone() && !self.were_alone => self.enter(State::Trial, now),
             State::Trial => self.enter(State::Silent, now),
         }
+    }
+    /// The shares of the limit above which signals end, and below which they come back.
+    fn marks(&self, limit_packets: f64) -> (f64, f64) {
+        let phases = self.flows.lately() / limit_packets;
+        (HIGH.max(phases), LOW.max(phases * LOW / HIGH))
     }
     fn count_newcomers(&mut self) {
         let flows = self.flows.lately();
@@ -332,7 +341,14 @@ mod tests {
             (0..flows).for_each(|flow| port.flows.see(mix64(flow + 7)));
             let filling = Occupancy { waits, limit: 100 };
             let now = Time::ZERO + STEP * k;
-            port.on_interval(IntervalSample { now, filling, rtt: D, starved, most_flows: 10.0 });
+            port.on_interval(IntervalSample {
+                now,
+                filling,
+                limit_packets: 100.0,
+                rtt: D,
+                starved,
+                most_flows: 10.0,
+            });
             port.state
         };
         intervals.map(state).collect()
