@@ -72,19 +72,19 @@ mod flows;
 mod handshake;
 mod params;
 mod rtt;
+mod sharing;
 
 pub use cut::Ipv6;
 pub use fallback::Fallback;
 pub use params::{Beside, KickAssPortParams, Pair, Preset, Rounding};
 pub use rtt::RttAverage;
 
-use crate::lanes::{self, ActiveFlows, Lane};
+use crate::lanes::{Division, Lane};
 use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use crate::rate_control::RateControl;
 use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
 use alloc::boxed::Box;
-use census::Census;
 use cut::Cuttable;
 use fallback::{IntervalSample, Mode, Occupancy};
 use flows::Recent;
@@ -92,6 +92,7 @@ use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Params, Rate, Rn
 use forebay_signal::kickass::Code;
 use handshake::Handshakes;
 use rtt::RoundTrip;
+use sharing::Sharing;
 
 /// What a port publishes: R as codes say it, in bit/s.
 pub const RATE_METRIC: &str = "kickass_rate_bps";
@@ -179,32 +180,12 @@ struct FullSized {
     link_bytes: u64,
 }
 
-/// What the link carries of others, averaged over d.
-#[derive(Clone, Copy, Debug, Default)]
-struct OthersRate {
-    bps: f64,
-    sent_bytes: u64,
-    looked_at: Time,
-}
-
-impl OthersRate {
-    fn learn(&mut self, now: Time, sent_bytes: u64, rtt_s: f64) {
-        let time_s = now.since(self.looked_at).as_secs_f64();
-        if time_s > 0.0 {
-            let sent_bps = 8.0 * (sent_bytes - self.sent_bytes) as f64 / time_s;
-            self.bps += (1.0 - libm::exp(-time_s / rtt_s)) * (sent_bps - self.bps);
-            (self.sent_bytes, self.looked_at) = (sent_bytes, now);
-        }
-    }
-}
-
 /// See the module.
 #[derive(Clone, Debug)]
 pub struct KickAssPort {
     params: KickAssPortParams,
     /// Of the queue that those who listen wait in.
     limit: Limit,
-    port_limit: Limit,
     control: RateControl,
     rtt: RoundTrip,
     handshakes: Option<Handshakes>,
@@ -215,8 +196,7 @@ pub struct KickAssPort {
     ip_share: f64,
     full_sized: FullSized,
     /// Who listens, where that matters.
-    census: Option<Box<Census>>,
-    others: OthersRate,
+    sharing: Option<Box<Sharing>>,
     /// Of the packet that came last.
     lane: Lane,
     /// When which flow was last counted as one that is cut, and cut: where not every packet is.
@@ -245,8 +225,8 @@ impl KickAssPort {
             coded: None,
             ip_share: full_bytes as f64 / link_bytes as f64,
             full_sized: FullSized::default(),
-            census: (params.beside != Beside::OneQueue).then(Census::new),
-            others: OthersRate::default(),
+            sharing: (params.beside != Beside::OneQueue)
+                .then(|| Box::new(Sharing::new(limit, overhead_bytes))),
             lane: Lane::Others,
             recent: (params.cuts_per_rtt > 0).then(Default::default),
             rng,
@@ -254,7 +234,6 @@ impl KickAssPort {
             pieces: 0,
             params,
             limit,
-            port_limit: limit,
         };
         port.refresh();
         port
@@ -354,16 +333,13 @@ impl KickAssPort {
     /// they are of all flows at least.
     fn share_out(&mut self, now: Time, queue: Backlog) {
         let (rtt, rate_bps) = (self.rtt(), self.control.rate_bps);
-        let Some(census) = &mut self.census else { return };
-        census.on_interval(now, rtt, rate_bps);
+        let Some(sharing) = &mut self.sharing else { return };
+        sharing.census.on_interval(now, rtt, rate_bps);
         if self.params.beside == Beside::TwoQueues {
-            let flows = census.active();
-            self.others.learn(now, queue.others_sent_bytes, self.control.rtt_s);
             let capacity_bps = self.control.capacity_bps();
-            let own = f64::from(flows.listeners.max(1));
-            let even_bps = capacity_bps * own / (own + f64::from(flows.others));
-            self.control.set_available(even_bps.max(capacity_bps - self.others.bps));
-            self.limit = flows.limits(self.port_limit).0;
+            let available_bps = sharing.available_bps(now, queue.carried, rtt, capacity_bps);
+            self.control.set_available(available_bps);
+            self.limit = Limit::Bytes(sharing.division.listeners_bytes);
         }
     }
     /// R is nine tenths of an even share at least.
@@ -375,9 +351,9 @@ impl KickAssPort {
         }
     }
     /// Those that share the link, where there are both and a floor holds.
-    fn floor_flows(&self) -> Option<ActiveFlows> {
-        let census = self.census.as_ref().filter(|_| self.params.beside == Beside::Floor)?;
-        let flows = census.counted();
+    fn floor_flows(&self) -> Option<census::ActiveFlows> {
+        let sharing = self.sharing.as_ref().filter(|_| self.params.beside == Beside::Floor)?;
+        let flows = sharing.census.counted();
         (flows.listeners > 0 && flows.others > 0).then_some(flows)
     }
     fn signals(&self) -> bool {
@@ -459,9 +435,9 @@ impl PortScheme for KickAssPort {
             self.rtt.learn_exactly(rtt);
         }
         let cuttable = self.cuttable(packet, cx.arena);
-        if let Some(census) = &mut self.census {
+        if let Some(sharing) = &mut self.sharing {
             let lets_cut = cuttable.is_some() && !packet.dont_fragment();
-            self.lane = census.see(packet, lets_cut, cx.arena);
+            self.lane = sharing.census.see(packet, lets_cut, cx.arena);
             if self.lane == Lane::Others && self.params.beside == Beside::TwoQueues {
                 return;
             }
@@ -503,18 +479,16 @@ impl PortScheme for KickAssPort {
         self.pieces += u64::from(cut.is_ok());
         cut.unwrap_or_else(|whole| whole)
     }
-    fn beside(&self) -> Option<lanes::Beside> {
-        let terms =
-            lanes::Beside { limit: self.port_limit, overhead_bytes: self.control.overhead_bytes };
-        (self.params.beside == Beside::TwoQueues).then_some(terms)
+    #[inline]
+    fn division(&self) -> Option<&Division> {
+        self.sharing
+            .as_ref()
+            .filter(|_| self.params.beside == Beside::TwoQueues)
+            .map(|s| &s.division)
     }
     #[inline]
     fn lane(&self) -> Lane {
         self.lane
-    }
-    #[inline]
-    fn active_flows(&self) -> ActiveFlows {
-        self.census.as_ref().map_or_else(ActiveFlows::default, |census| census.active())
     }
     fn next_timeout(&self) -> Option<Time> {
         // Fallback ends in silence, too: until then the clock runs.
@@ -534,8 +508,8 @@ impl PortScheme for KickAssPort {
         see(MODE_METRIC, if signals { 0.0 } else { 1.0 });
         see(RTT_METRIC, self.control.rtt_s * 1e3);
         see(PIECES_METRIC, self.pieces as f64);
-        if let Some(census) = &self.census {
-            let flows = census.active();
+        if let Some(sharing) = &self.sharing {
+            let flows = sharing.census.active();
             see(LISTENERS_METRIC, flows.listeners.into());
             see(OTHERS_METRIC, flows.others.into());
         }

@@ -35,7 +35,7 @@ pub use droptail::DropTail;
 pub use fifo::Fifo;
 pub use forebay_base::{ParamError, require};
 pub use kickass::{KickAssPort, KickAssPortParams};
-pub use lanes::{ActiveFlows, Beside, LISTENERS_METRIC, Lane};
+pub use lanes::{Carried, Division, LISTENERS_BYTES_METRIC, Lane};
 pub use limit::Limit;
 pub use pipeline::Pipeline;
 pub use port::{PortContext, PortInit};

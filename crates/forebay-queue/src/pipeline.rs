@@ -24,7 +24,7 @@ impl Pipeline {
     /// A port with the given stages.
     pub fn new(scheme: AnyScheme, discipline: AnyDiscipline) -> Pipeline {
         let passes_at_once = discipline.passes_at_once();
-        let queues = Queues::new(discipline, scheme.beside());
+        let queues = Queues::new(discipline, scheme.division().is_some());
         Pipeline { scheme, queues, passes_at_once, behind: VecDeque::new() }
     }
     /// A port that queues and does nothing else.
@@ -44,10 +44,6 @@ impl Pipeline {
     #[inline]
     fn meter(&mut self, packet: &mut Packet, cx: &mut PortContext<'_>) -> Lane {
         self.scheme.on_arrival(packet, self.queues.of_scheme(), cx);
-        if !self.queues.are_two() {
-            return Lane::Others;
-        }
-        self.queues.set_flows(self.scheme.active_flows());
         self.scheme.lane()
     }
     /// A packet arrives: metered, then queued or given back for want of room.
@@ -61,7 +57,7 @@ impl Pipeline {
             lane = self.meter(&mut packet, cx);
         }
         packet.set_hop_time(cx.now);
-        self.queues.enqueue(packet, lane, cx)
+        self.queues.enqueue(packet, lane, self.scheme.division(), cx)
     }
     /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted
     /// at once. No limit applies here, for the packet in service is not counted. Its hop time has
@@ -79,7 +75,7 @@ impl Pipeline {
             return Some(packet);
         }
         let lane = self.meter(&mut packet, cx);
-        self.queues.pass(packet.wire_len(), lane);
+        self.queues.pass(packet.wire_len(), lane, self.scheme.division());
         packet.set_hop_time(cx.now);
         Some(self.leave_changed(packet, cx))
     }
@@ -89,7 +85,7 @@ impl Pipeline {
         if !self.behind.is_empty() {
             return self.behind.pop_front();
         }
-        let packet = self.queues.dequeue(cx)?;
+        let packet = self.queues.dequeue(self.scheme.division(), cx)?;
         Some(self.leave(packet, cx))
     }
     /// Pass a packet that comes from a cache, not from the queue, through the egress.
@@ -114,7 +110,7 @@ impl Pipeline {
     }
     /// True if a packet of `wire_len` bytes would be queued without a drop.
     pub fn has_room(&self, wire_len: u16) -> bool {
-        self.queues.has_room(wire_len)
+        self.queues.has_room(wire_len, self.scheme.division())
     }
     /// Bytes that wait.
     #[inline]

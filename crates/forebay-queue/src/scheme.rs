@@ -2,7 +2,7 @@
 //! packets arrive, and what it does to packets that leave. One machine has both, and they share
 //! its state.
 
-use crate::lanes::{ActiveFlows, Beside, Lane};
+use crate::lanes::{Carried, Division, Lane};
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -16,8 +16,8 @@ pub struct Backlog {
     pub bytes: u64,
     /// In packets.
     pub packets: u64,
-    /// Bytes on the link of flows that do not listen, since the start; 0 where there is one queue.
-    pub others_sent_bytes: u64,
+    /// What the link has carried, where there are two queues.
+    pub carried: Carried,
 }
 
 /// Packets that leave right after the first one that an egress returns, adjacent on the wire,
@@ -81,18 +81,14 @@ pub trait PortScheme: Send {
     /// A packet arrives at the port, before any drop: read it, and change what routers may change.
     /// `queue` is what waits, without it.
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>);
-    /// The queue for listeners that the port shall have beside its discipline; None: all wait in
-    /// the discipline. Asked once.
-    fn beside(&self) -> Option<Beside> {
+    /// How the discipline and a queue for listeners beside it divide the port; None: there is no
+    /// such queue, now and ever.
+    fn division(&self) -> Option<&Division> {
         None
     }
     /// Where the packet waits that [`PortScheme::on_arrival`] saw last.
     fn lane(&self) -> Lane {
         Lane::Others
-    }
-    /// By which flows the two queues share the link.
-    fn active_flows(&self) -> ActiveFlows {
-        ActiveFlows::default()
     }
     /// `packet` is next on the transmitter, and `queue` is what waits after it. The returned packet
     /// leaves first, then those pushed to `behind`: each of these counts as made by cutting.
@@ -124,16 +120,13 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         (**self).on_arrival(packet, queue, cx);
     }
-    fn beside(&self) -> Option<Beside> {
-        (**self).beside()
+    #[inline]
+    fn division(&self) -> Option<&Division> {
+        (**self).division()
     }
     #[inline]
     fn lane(&self) -> Lane {
         (**self).lane()
-    }
-    #[inline]
-    fn active_flows(&self) -> ActiveFlows {
-        (**self).active_flows()
     }
     #[inline]
     fn leave(

@@ -6,7 +6,7 @@
 //! field with its description, none called `scheme`. They implement [`SchemeParams`].
 
 use crate::kickass;
-use crate::lanes::{ActiveFlows, Beside, Lane};
+use crate::lanes::{Division, Lane};
 use crate::port::{PortContext, PortInit};
 use crate::rcp;
 use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
@@ -125,16 +125,13 @@ macro_rules! schemes {
             ) {
                 each!(self, [$($Variant)*], s => s.on_arrival(packet, queue, cx), none => ())
             }
-            fn beside(&self) -> Option<Beside> {
-                each!(self, [$($Variant)*], s => s.beside(), none => None)
+            #[inline]
+            fn division(&self) -> Option<&Division> {
+                each!(self, [$($Variant)*], s => s.division(), none => None)
             }
             #[inline]
             fn lane(&self) -> Lane {
                 each!(self, [$($Variant)*], s => s.lane(), none => Lane::Others)
-            }
-            #[inline]
-            fn active_flows(&self) -> ActiveFlows {
-                each!(self, [$($Variant)*], s => s.active_flows(), none => ActiveFlows::default())
             }
             #[inline]
             fn leave(

@@ -12,10 +12,17 @@
 //! flows counts, so that those that come are seen at once.
 
 use super::flows::{self, FlowCount};
-use crate::lanes::{ActiveFlows, Lane};
-use alloc::boxed::Box;
+use crate::lanes::Lane;
 use forebay_base::{Arena, Kind, Packet, Span, Time};
 use forebay_signal::kickass::{Offer, Report};
+
+/// Flows that were active lately.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(super) struct ActiveFlows {
+    /// That let routers cut.
+    pub(super) listeners: u32,
+    pub(super) others: u32,
+}
 
 const TERM: Span = Span::from_secs(1);
 const TERM_RTTS: u64 = 4;
@@ -68,14 +75,14 @@ pub(super) struct Census {
 }
 
 impl Census {
-    pub(super) fn new() -> Box<Census> {
-        Box::new(Census {
+    pub(super) fn new() -> Census {
+        Census {
             members: [Members::NOBODY; 2],
             began: Time::ZERO,
             listeners: FlowCount::new(),
             others: FlowCount::new(),
             active: ActiveFlows::default(),
-        })
+        }
     }
     /// A packet came, which may be cut if its sender `lets_cut` it: where it waits.
     #[inline]
