@@ -33,13 +33,21 @@ pub(super) struct FlowCount {
     seen: [u64; WORDS],
     clear_bits: u64,
     began: Time,
+    /// The last one that was asked for.
+    window: Span,
     /// Flows in the last full time.
     flows: f64,
 }
 
 impl FlowCount {
     pub(super) const fn new() -> FlowCount {
-        FlowCount { seen: [0; WORDS], clear_bits: BITS, began: Time::ZERO, flows: 0.0 }
+        FlowCount {
+            seen: [0; WORDS],
+            clear_bits: BITS,
+            began: Time::ZERO,
+            window: Span::ZERO,
+            flows: 0.0,
+        }
     }
     /// A packet of this flow came.
     #[inline]
@@ -51,11 +59,13 @@ impl FlowCount {
     }
     /// Begin anew where `window` is over: true.
     pub(super) fn roll(&mut self, now: Time, window: Span) -> bool {
+        // It may shrink while it runs.
+        let before = core::mem::replace(&mut self.window, window);
         if now.since(self.began) < window {
             return false;
         }
         // Where nothing came for a time there was nothing to call.
-        let is_old = now.since(self.began) >= window * 2;
+        let is_old = now.since(self.began) >= window.max(before) * 2;
         self.flows = if is_old { 0.0 } else { self.so_far() };
         (self.seen, self.clear_bits, self.began) = ([0; WORDS], BITS, now);
         true
@@ -157,6 +167,19 @@ mod tests {
             assert!((found - 1.0).abs() < error, "{flows}: {found}");
             count.roll(Time::from_millis(200), Span::from_millis(100));
             assert_eq!(count.flows(), 1.0, "nobody came since");
+        }
+    }
+
+    #[test]
+    fn a_window_that_shrinks_while_it_runs_counts_and_silence_does_not() {
+        for (asked_ms, expected) in [(Some(99), 3.0), (None, 0.0)] {
+            let mut count = FlowCount::new();
+            (0..3).for_each(|i| count.see(mix64(i)));
+            if let Some(ms) = asked_ms {
+                assert!(!count.roll(Time::from_millis(ms), Span::from_millis(100)));
+            }
+            assert!(count.roll(Time::from_millis(101), Span::from_millis(10)));
+            assert!((count.last_window() - expected).abs() < 0.01, "{asked_ms:?}");
         }
     }
 
