@@ -100,7 +100,9 @@ impl Point {
     /// When the steady state has come, and when it has been measured, in seconds.
     fn times_s(self) -> (f64, f64) {
         let (rtt_s, least_s) = (f64::from(self.rtt_ms) * 1e-3, self.hundred_packets_s());
-        let from_s = (30.0 * rtt_s).max(2.0).max(least_s);
+        // The first timeouts are 1 s and double: 10 s, but no more than 10 Gbit of traffic.
+        let timeouts_s = (10_000.0 / f64::from(self.mbps)).clamp(2.0, 10.0);
+        let from_s = (30.0 * rtt_s).max(timeouts_s).max(least_s);
         (from_s, from_s + (10.0 * rtt_s).max(1.0).max(least_s))
     }
     fn scenario(self) -> Scenario {
