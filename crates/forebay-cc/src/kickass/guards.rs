@@ -55,6 +55,9 @@ pub(super) struct LossCredit {
     least: Span,
     recent: WindowedMinMax,
     stands: Span,
+    /// When KA mode began or ended, and how long it must stay away now.
+    since: Time,
+    pause: Span,
 }
 
 /// Most packets that are lost at once by chance, and that many more lose the gain. At a loss of 1 %
@@ -64,6 +67,9 @@ const MOST_CREDIT_PACKETS: f64 = 10.0;
 /// does not stand grows by 3 % of a round trip until the next one.
 const WINDOW_RTTS: u64 = 4;
 const WINDOW_PACKETS: u64 = 32;
+/// R is tried again so long after a loss ended KA mode; twice as long after each stay that was
+/// shorter than that.
+const FIRST_PAUSE: Span = Span::from_secs(4);
 /// Share of the round trip that is no queue.
 const EVEN_SHARE: u64 = 64;
 
@@ -75,6 +81,8 @@ impl LossCredit {
             least: Span::MAX,
             recent: WindowedMinMax::new(End::Smallest),
             stands: Span::ZERO,
+            since: Time::ZERO,
+            pause: FIRST_PAUSE,
         }
     }
     /// An ACK: of each packet that it delivers `share` may be lost. `gap`: time between two packets.
@@ -93,6 +101,22 @@ impl LossCredit {
     }
     pub fn is_used_up(&self) -> bool {
         self.packets < 0.0
+    }
+    /// KA mode begins.
+    pub fn on_entry(&mut self, now: Time) {
+        (self.refuted, self.since) = (false, now);
+    }
+    /// A loss ends it.
+    pub fn on_leave(&mut self, now: Time) {
+        self.refuted = self.is_used_up();
+        let short = now.since(self.since) < self.pause;
+        self.pause = if short { self.pause * 2 } else { FIRST_PAUSE };
+        self.since = now;
+    }
+    /// R may be tried again: whatever the loss was of, it is over.
+    pub fn is_over(&self, now: Time) -> bool {
+        let full = self.packets >= MOST_CREDIT_PACKETS - 1.0;
+        full && self.stands.is_zero() && now.since(self.since) >= self.pause
     }
     /// What is lost now is lost by chance.
     pub fn is_chance(&self) -> bool {
