@@ -362,7 +362,7 @@ impl KickAss {
     /// Rule 5: losses that are no congestion, while the credit lasts.
     fn is_chance(&self, now: Time) -> bool {
         let Cold { settings, losses, .. } = &*self.cold;
-        settings.loss_share > 0.0 && losses.is_chance() && !self.is_silent(now)
+        settings.loss_share > 0.0 && !losses.is_used_up() && !self.is_silent(now)
     }
     /// The credit for losses is used up in KA mode: R is refuted.
     fn refutes(&mut self, now: Time, ack: &Ack<'_>) -> bool {
