@@ -71,7 +71,7 @@ use crate::controller::{
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
 use forebay_signal::kickass::{Code, Indicator, Offer, Report};
-use guards::{Agreement, Delivery, FragmentableLossGuard, LossCredit, PathMtuGuard};
+use guards::{Agreement, FragmentableLossGuard, LossCredit};
 use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
@@ -176,13 +176,9 @@ struct Cold {
     offers: u32,
     clearing: Clearing,
     indicators: Indicators,
-    mtu: PathMtuGuard,
     agreement: Agreement,
-    delivery: Delivery,
     df: FragmentableLossGuard,
     losses: LossCredit,
-    /// The last estimate.
-    rtt: Option<RttView>,
     /// Rule 9: when KA mode began, and W in bytes.
     before: Option<(Time, u64)>,
 }
@@ -213,12 +209,9 @@ impl KickAss {
                 offers: 0,
                 clearing: Clearing::new(settings.clear_per_rtt),
                 indicators: Indicators::new(init.rng.clone()),
-                mtu: PathMtuGuard::default(),
                 agreement: Agreement::default(),
-                delivery: Delivery::default(),
                 df: FragmentableLossGuard::default(),
                 losses: LossCredit::new(),
-                rtt: None,
                 before: None,
                 init,
             }),
@@ -309,6 +302,8 @@ impl KickAss {
         let ssthresh = (cwnd / 2).max(2 * self.mss_bytes());
         *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         self.mode = Mode::Tcp(Reason::Loss);
+        let Cold { settings, losses, .. } = &mut *self.cold;
+        losses.refuted = settings.loss_share > 0.0 && losses.is_used_up();
         self.heard = false;
         self.cold.agreement.forget();
         cwnd
@@ -348,41 +343,34 @@ impl KickAss {
         };
         Some((last, rate.unwrap_or(last.rate())))
     }
-    /// A code came. False if it counts for nothing.
-    fn on_code(&mut self, now: Time, code: Code, told: Rate) -> bool {
-        let (rtt, least_bps, mode) = (self.rtt(), self.tcp_bps(), self.mode);
-        if self.cold.settings.doubt_mtu && self.cold.mtu.doubts(code) {
-            return false;
-        }
+    /// A code came.
+    fn on_code(&mut self, now: Time, code: Code, told: Rate) {
+        let (rtt, mode) = (self.rtt(), self.mode);
         self.cold.code = Some(code);
         self.count_from(now);
         self.heard = true;
         if self.explicit && code == Code::MIN {
-            self.leave_silently(now);
-            return true;
+            return self.leave_silently(now);
         }
-        let Cold { settings, agreement, delivery, .. } = &mut *self.cold;
+        let Cold { settings, agreement, .. } = &mut *self.cold;
         let current = self.rate.filter(|_| mode == Mode::Ka);
         let rate = if settings.agree { agreement.admit(now, told, current, rtt) } else { told };
-        self.rate = Some(delivery.plausible(rate, settings, least_bps));
+        self.rate = Some(rate.min(settings.interface));
         if mode != Mode::Tcp(Reason::Loss) {
             self.enter_ka(now);
         }
-        true
     }
     /// Rule 5: losses that are no congestion, while the credit lasts.
     fn is_chance(&self, now: Time) -> bool {
-        let Cold { settings, losses, rtt, .. } = &*self.cold;
-        let short = rtt.as_ref().is_some_and(LossCredit::is_short);
-        settings.loss_share > 0.0 && short && !losses.is_used_up() && !self.is_silent(now)
+        let Cold { settings, losses, .. } = &*self.cold;
+        settings.loss_share > 0.0 && losses.is_chance() && !self.is_silent(now)
     }
     /// The credit for losses is used up in KA mode: R is refuted.
     fn refutes(&mut self, now: Time, ack: &Ack<'_>) -> bool {
-        let Cold { settings, losses, .. } = &mut *self.cold;
+        let Cold { settings, losses, .. } = &*self.cold;
         if settings.loss_share == 0.0 || !losses.is_used_up() {
             return false;
         }
-        losses.refuted = true;
         let flight_size_bytes = self.leave_on_loss(now, ack.in_flight_bytes);
         self.count_from(now);
         let cause = CongestionCause::Loss;
@@ -432,7 +420,14 @@ impl KickAss {
             _ => None,
         };
         let first_flight = self.clear_arrived == 0 && !wary;
-        if !first_flight && !cold.clearing.takes(now, rtt, most) {
+        let sent = self.clear_sent;
+        let clear = if first_flight {
+            // One shows that packets of this length pass whole (`doubt_mtu`).
+            !(thins && sent == 1 && cold.clearing.spares_one())
+        } else {
+            cold.clearing.takes(now, rtt, most)
+        };
+        if !clear {
             return HeaderEdits::default();
         }
         self.next_is_clear = true;
@@ -479,27 +474,25 @@ impl Controller for KickAss {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.srtt = ack.rtt.srtt;
-        self.cold.rtt = Some(ack.rtt);
-        let packets = ack.delivered_bytes as f64 / self.mss_bytes() as f64;
-        self.cold.losses.on_delivered(packets, self.cold.settings.loss_share);
-        self.note_arrival(now, ack);
         if self.agreed {
-            self.cold.delivery.on_ack(now, ack);
+            let gap = self.rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet_bytes()));
+            let (share, segment) = (self.cold.settings.loss_share, (self.mss_bytes(), gap));
+            self.cold.losses.on_ack(now, ack, share, segment);
         }
+        self.note_arrival(now, ack);
         let told = self.report(ack);
         if told.is_some() {
             _ = self.cold.df.on_delivered(now, true);
         }
-        let counts = told.is_some_and(|(code, rate)| self.on_code(now, code, rate));
         let waits = matches!(self.mode, Mode::Ka | Mode::Tcp(Reason::Loss));
-        if !counts && waits && self.is_silent(now) {
+        if let Some((code, rate)) = told {
+            self.on_code(now, code, rate);
+        } else if waits && self.is_silent(now) {
             self.leave_silently(now);
             self.count_from(now);
         }
-        if self.mode == Mode::Ka {
-            if !self.refutes(now, ack) {
-                return self.set_limits();
-            }
+        if self.mode == Mode::Ka && !self.refutes(now, ack) {
+            return self.set_limits();
         }
         self.tcp.on_ack(now, ack);
         if self.has_caught_up(ack) {

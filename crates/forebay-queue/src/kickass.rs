@@ -304,7 +304,7 @@ impl KickAssPort {
             let capacity_bps = self.control.capacity_bps();
             let available_bps = sharing.available_bps(now, queue.carried, rtt, capacity_bps);
             self.control.set_available(available_bps);
-            self.limit = sharing.division.listeners_limit;
+            self.limit = Limit::Bytes(sharing.division.listeners_bytes);
         }
     }
     /// R is nine tenths of an even share at least.

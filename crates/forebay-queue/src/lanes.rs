@@ -6,9 +6,10 @@
 //!
 //! 1. `w_l = N_l / (N_l + N_o)`, `w_o = N_o / (N_l + N_o)`, N the weights that the scheme gives;
 //! 2. a balance says who is next: listeners where it is 0 or more. A packet of b bytes on the link
-//!    takes `b N_o` from it if it is of listeners, and adds `b N_l` if not. It stays within `[-B
-//!    N_o, B N_l]`, B the bytes of a full packet: who was away returns at most one packet ahead.
-//!    Where one queue has nothing to give, the other one is served;
+//!    takes `b N_o` from it if it is of listeners, and adds `b N_l` if not. It stays within
+//!    `[-max(B N_o, A N_l), B N_l]`, B the bytes of a full packet: listeners that were away return
+//!    at most one packet ahead, and others A bytes, which the scheme gives. Where one queue has
+//!    nothing to give, the other one is served;
 //! 3. a packet of at most 128 bytes, as acknowledgments are, is not charged while such packets are
 //!    less than an eighth of what is: flows that only acknowledge have no weight, and shall not
 //!    wait for want of one.
@@ -48,10 +49,14 @@ pub struct Division {
     pub listeners: u32,
     /// N_o. 0 counts as 1 here.
     pub others: u32,
-    /// What listeners may fill.
-    pub listeners_limit: Limit,
-    /// What others may fill, besides the limit of the discipline.
-    pub others_limit: Limit,
+    /// What listeners may fill, in bytes, besides the limit.
+    pub listeners_bytes: u64,
+    /// What others may fill, in bytes, besides the limit of the discipline.
+    pub others_bytes: u64,
+    /// A: what others may be ahead, in bytes.
+    pub others_ahead_bytes: u64,
+    /// The limit of the queue of listeners.
+    pub limit: Limit,
     /// What a packet takes of the link besides its bytes.
     pub overhead_bytes: u16,
 }
@@ -153,8 +158,7 @@ impl Queues {
     }
     #[inline]
     fn admits_other(&self, wire_len: u16, division: &Division) -> bool {
-        let (packets, bytes) = (self.discipline.backlog_packets(), self.discipline.backlog_bytes());
-        division.others_limit.admits(wire_len, packets, bytes)
+        self.discipline.backlog_bytes() + u64::from(wire_len) <= division.others_bytes
     }
     /// The next packet.
     #[inline]
@@ -198,7 +202,9 @@ impl Queues {
 impl Listeners {
     #[inline]
     fn admits(&self, wire_len: u16, division: &Division) -> bool {
-        division.listeners_limit.admits(wire_len, self.fifo.packets(), self.fifo.bytes())
+        let (packets, bytes) = (self.fifo.packets(), self.fifo.bytes());
+        division.limit.admits(wire_len, packets, bytes)
+            && bytes + u64::from(wire_len) <= division.listeners_bytes
     }
     /// Equations 2 and 3.
     #[inline]
@@ -220,6 +226,7 @@ impl Listeners {
             Lane::Others => bytes as i64 * listeners,
         };
         let most = PACKET_BYTES as i64;
-        self.balance = (self.balance + charged).clamp(-most * others, most * listeners);
+        let ahead = (most * others).max(division.others_ahead_bytes as i64 * listeners);
+        self.balance = (self.balance + charged).clamp(-ahead, most * listeners);
     }
 }

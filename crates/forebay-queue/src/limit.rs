@@ -56,19 +56,11 @@ impl Limit {
             Limit::Packets(_) | Limit::FramedBytes { .. } => self,
         }
     }
-    /// This share of it, but no less than `packets` full packets, or all of it.
-    #[must_use]
-    pub fn part(self, share: f64, packets: u64) -> Limit {
-        let full_bytes = 1500;
-        let part = (share * self.most() as f64) as u64;
-        let least = self.used(packets, packets * full_bytes).min(self.most());
-        let most = part.max(least);
+    /// The bytes of full packets that fit.
+    pub const fn full_bytes(self) -> u64 {
         match self {
-            Limit::Bytes(_) => Limit::Bytes(most),
-            Limit::Packets(_) => Limit::Packets(most),
-            Limit::FramedBytes { overhead_bytes, .. } => {
-                Limit::FramedBytes { limit: most, overhead_bytes }
-            }
+            Limit::Bytes(limit) | Limit::FramedBytes { limit, .. } => limit,
+            Limit::Packets(limit) => limit.saturating_mul(1500),
         }
     }
     /// Packets of `packet_bytes` bytes that fit.

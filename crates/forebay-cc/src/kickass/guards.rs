@@ -1,38 +1,12 @@
 //! Which codes a sender accepts, and for how much.
 
-use super::params::Settings;
-use crate::controller::{Ack, RttView};
+use crate::controller::Ack;
+use crate::extreme::{End, WindowedMinMax};
 use forebay_base::{Rate, Span, Time};
-use forebay_signal::kickass::Code;
 
 /// Rates that lie closer than one code and a half are of one code or of two neighbours:
 /// `exp(1.5 x 8 / 128)`.
 const NEIGHBOUR: f64 = 1.098_285;
-/// Rates above this are cut to a multiple of what was delivered, in bit/s.
-const DOUBTFUL_BPS: u64 = 1_000_000_000;
-/// Path MTUs that are common, in bytes: PPPoE, tunnels (6in4, GRE, IPsec, WireGuard), the least of
-/// IPv6, the least of old hosts. A router that cuts for one leaves a first fragment of
-/// `floor8(MTU - 20)` bytes.
-const COMMON_MTUS: [u16; 14] =
-    [1492, 1480, 1476, 1472, 1468, 1460, 1454, 1450, 1440, 1420, 1400, 1380, 1280, 576];
-
-/// A code that a common path MTU makes, and that never varied.
-#[derive(Clone, Debug, Default)]
-pub(super) struct PathMtuGuard {
-    first: Option<Code>,
-    varied: bool,
-}
-
-impl PathMtuGuard {
-    /// A code came. True if it may be no router's.
-    pub fn doubts(&mut self, code: Code) -> bool {
-        let first = *self.first.get_or_insert(code);
-        self.varied |= code != first;
-        let of_mtu = |mtu: &u16| Code::of_lead_bytes((mtu - 20) / 8 * 8) == Some(code);
-        !self.varied && COMMON_MTUS.iter().any(of_mtu)
-    }
-}
-
 /// Two codes for a large step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agreement {
@@ -67,66 +41,52 @@ impl Agreement {
     }
 }
 
-/// What was delivered in the last round trip.
-#[derive(Clone, Debug, Default)]
-pub(super) struct Delivery {
-    since: Option<(Time, u64)>,
-    bps: u64,
-}
-
-impl Delivery {
-    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        let Some(rtt) = ack.rtt.srtt else { return };
-        let total_bytes = ack.total_delivered_bytes;
-        let (since, before_bytes) = *self.since.get_or_insert((now, total_bytes));
-        let span = now.since(since);
-        if span >= rtt && !span.is_zero() {
-            let bits = 8.0 * (total_bytes - before_bytes) as f64;
-            self.bps = (bits / span.as_secs_f64()) as u64;
-            self.since = Some((now, total_bytes));
-        }
-    }
-    /// `rate`, cut to what is plausible; `least_bps` is what the flow may send in any case.
-    pub fn plausible(&self, rate: Rate, settings: &Settings, least_bps: u64) -> Rate {
-        let mut bps = rate.bps();
-        if settings.delivered_multiple > 0.0 && bps > DOUBTFUL_BPS {
-            let delivered = self.bps.max(least_bps) as f64;
-            bps = bps.min((settings.delivered_multiple * delivered) as u64);
-        }
-        if settings.interface_bps > 0 {
-            bps = bps.min(settings.interface_bps);
-        }
-        Rate::clamped(bps)
-    }
-}
-
-/// Losses that do not count as congestion. A router that signals keeps its queue short: what is lost
-/// where codes are fresh and the round trip is short was lost by chance, unless it is much. Then the
-/// bottleneck is another router, which signals nothing, or the code is no router's. Each packet that
-/// arrives adds the share that may be lost, and each lost one takes a packet.
+/// Losses that do not count as congestion. A router that signals empties its queue again and again:
+/// what is lost where codes come and no queue stands was lost by chance, unless it is much. Then
+/// the bottleneck is another router, which signals nothing, or the code is no router's. Each packet
+/// that arrives adds the share that may be lost, and each lost one takes a packet.
 #[derive(Clone, Debug)]
 pub(super) struct LossCredit {
     /// Packets that may yet be lost.
     packets: f64,
     /// R was refuted: more was lost.
     pub refuted: bool,
+    /// Least round trip of data, of all and of a window, and what a queue that stands adds to it.
+    least: Span,
+    recent: WindowedMinMax,
+    stands: Span,
 }
 
 /// Most packets that are lost at once by chance, and that many more lose the gain. At a loss of 1 %
 /// and a share of 2 % the credit is used up once in 300 000 losses.
 const MOST_CREDIT_PACKETS: f64 = 10.0;
-/// A queue delays by no more than this share of the least round trip, and this time, where what is
-/// lost was lost by chance.
-const SHORT_SHARE: u64 = 10;
-const SHORT_TIME: Span = Span::from_millis(2);
+/// Round trips and packets of the window at least. Rates between two codes are drawn: a queue that
+/// does not stand grows by 3 % of a round trip until the next one.
+const WINDOW_RTTS: u64 = 4;
+const WINDOW_PACKETS: u64 = 32;
+/// Share of the round trip that is no queue.
+const EVEN_SHARE: u64 = 64;
 
 impl LossCredit {
     pub fn new() -> LossCredit {
-        LossCredit { packets: MOST_CREDIT_PACKETS, refuted: false }
+        LossCredit {
+            packets: MOST_CREDIT_PACKETS,
+            refuted: false,
+            least: Span::MAX,
+            recent: WindowedMinMax::new(End::Smallest),
+            stands: Span::ZERO,
+        }
     }
-    /// `packets` arrived, of which `share` may be lost for each.
-    pub fn on_delivered(&mut self, packets: f64, share: f64) {
+    /// An ACK: of each packet that it delivers `share` may be lost. `gap`: time between two packets.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, share: f64, (mss_bytes, gap): (u64, Span)) {
+        let packets = ack.delivered_bytes as f64 / mss_bytes as f64;
         self.packets = (self.packets + share * packets).min(MOST_CREDIT_PACKETS);
+        if let (Some(sample), Some(srtt)) = (ack.rtt_sample, ack.rtt.srtt) {
+            self.least = self.least.min(sample);
+            let window = (srtt * WINDOW_RTTS).max(gap * WINDOW_PACKETS);
+            let even = self.least + srtt / EVEN_SHARE + gap;
+            self.stands = self.recent.add(now, sample, window).saturating_sub(even);
+        }
     }
     pub fn on_lost(&mut self) {
         self.packets -= 1.0;
@@ -134,9 +94,9 @@ impl LossCredit {
     pub fn is_used_up(&self) -> bool {
         self.packets < 0.0
     }
-    /// No queue delays what is sent.
-    pub fn is_short(rtt: &RttView) -> bool {
-        rtt.srtt.is_some_and(|srtt| srtt <= rtt.min + rtt.min / SHORT_SHARE + SHORT_TIME)
+    /// What is lost now is lost by chance.
+    pub fn is_chance(&self) -> bool {
+        !self.is_used_up() && self.stands.is_zero()
     }
 }
 

@@ -9,15 +9,21 @@ pub(super) struct Clearing {
     /// 0: on all.
     per_rtt: u32,
     next_at: Time,
+    /// One of the first flight was spared.
+    spared: bool,
 }
 
 impl Clearing {
     pub fn new(per_rtt: u32) -> Clearing {
-        Clearing { per_rtt, next_at: Time::ZERO }
+        Clearing { per_rtt, next_at: Time::ZERO, spared: false }
     }
     /// Time between two of them.
     pub fn gap(&self, rtt: Span) -> Span {
         if self.per_rtt == 0 { Span::ZERO } else { rtt / self.per_rtt as u64 }
+    }
+    /// True once.
+    pub fn spares_one(&mut self) -> bool {
+        !core::mem::replace(&mut self.spared, true)
     }
     /// True if the packet that leaves now may be cut. `most`: no more than this many in a round
     /// trip.

@@ -9,7 +9,9 @@ use super::params::{Params, RateSelection};
 use crate::extreme::{End, WindowedMinMax};
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use alloc::boxed::Box;
-use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time, kind};
+use forebay_base::{
+    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, MAX_OPTION_BYTES, OptionList, Rate, Span, Time, kind,
+};
 use forebay_signal::kickass::{Code, OFFER_BYTES, Offer, REPORT_BYTES, Report};
 
 /// First fragments that wait for the rest of their datagrams. The rest follows at once, unless the
@@ -42,6 +44,7 @@ struct State {
     mute: bool,
     /// Codes from one to the next are no news: the router draws between them.
     neighbours_are_one: bool,
+    mtu: PathMtu,
     /// First fragments by IP ID, the oldest at `oldest`.
     waiting: [Option<(u32, Code)>; WAITING],
     oldest: usize,
@@ -83,10 +86,49 @@ impl Mean {
     }
 }
 
+/// Whether plain IP cuts on the path, for an MTU of less than the packets have: its first fragments
+/// look like codes. What is less than half of the datagram is told by its shape: all fragments but
+/// the last one are as long. Longer ones count once there were two lengths, or once something as
+/// long came that no router might cut.
+#[derive(Clone, Copy, Debug)]
+enum PathMtu {
+    /// Nothing was cut so far.
+    Unknown,
+    /// Cut at one length, to which this code belongs, out of this many bytes.
+    Doubtful(Code, u16),
+    /// No.
+    Passes,
+}
+
+impl PathMtu {
+    /// A datagram of `wire_len` bytes, cut at the length of `code`, is complete. True if the code
+    /// is a router's.
+    fn admits(&mut self, code: Code, wire_len: u16) -> bool {
+        let two = 2 * code.lead_bytes() + IPV4_HEADER_BYTES >= wire_len;
+        match *self {
+            PathMtu::Unknown if two => *self = PathMtu::Doubtful(code, wire_len),
+            PathMtu::Doubtful(other, _) if other != code => *self = PathMtu::Passes,
+            _ => {}
+        }
+        !matches!(self, PathMtu::Doubtful(..)) || !two
+    }
+    /// A datagram that no router might cut. The code that counts from now on, if one waited for
+    /// that.
+    fn pass(&mut self, wire_len: u16) -> Option<Code> {
+        let PathMtu::Doubtful(code, cut_len) = *self else { return None };
+        if wire_len < cut_len {
+            return None;
+        }
+        *self = PathMtu::Passes;
+        Some(code)
+    }
+}
+
 impl KickAssReceiver {
     /// A receiver that has seen nothing.
     pub fn new(params: &Params) -> KickAssReceiver {
         let settings = params.settings();
+        let doubts = settings.doubt_mtu && settings.complete;
         KickAssReceiver {
             state: Box::new(State {
                 own: settings.offer(),
@@ -95,6 +137,7 @@ impl KickAssReceiver {
                 lie_codes: params.lie_codes,
                 mute: params.mute,
                 neighbours_are_one: settings.take == RateSelection::Mean,
+                mtu: if doubts { PathMtu::Unknown } else { PathMtu::Passes },
                 waiting: [None; WAITING],
                 oldest: 0,
                 least: WindowedMinMax::new(End::Smallest),
@@ -147,6 +190,17 @@ impl KickAssReceiver {
         self.state.waiting[self.state.oldest] = Some((id, code));
         self.state.oldest = (self.state.oldest + 1) % WAITING;
     }
+    /// A fragment in the middle of a datagram: where it is as long as the first one, both have the
+    /// length that an MTU allows.
+    fn on_middle(&mut self, piece: &PieceView) {
+        let of_mtu = |&(id, code): &(u32, Code)| {
+            id == piece.ip_id && code.lead_bytes() == piece.payload_bytes
+        };
+        let equal = self.state.waiting.iter().position(|w| w.as_ref().is_some_and(of_mtu));
+        if let Some(at) = equal.filter(|_| !matches!(self.state.mtu, PathMtu::Passes)) {
+            self.state.waiting[at] = None;
+        }
+    }
     fn take_waiting(&mut self, id: u32) -> Option<Code> {
         let at = self.state.waiting.iter().position(|w| w.is_some_and(|(other, _)| other == id))?;
         self.state.waiting[at].take().map(|(_, code)| code)
@@ -168,12 +222,17 @@ impl KickAssReceiver {
     }
     /// Count a datagram with payload.
     fn on_data(&mut self, now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        if datagram.came_whole() {
-            let silent = u8::from(!datagram.dont_fragment);
-            self.state.told.silent = self.state.told.silent.saturating_add(silent);
-        } else if self.state.complete
-            && let Some(code) = self.take_waiting(datagram.ip_id)
-        {
+        let wire_len = datagram.wire_len;
+        let code = if !datagram.came_whole() {
+            let code = self.take_waiting(datagram.ip_id);
+            code.filter(|&code| self.state.mtu.admits(code, wire_len))
+        } else if datagram.dont_fragment {
+            self.state.mtu.pass(wire_len)
+        } else {
+            self.state.told.silent = self.state.told.silent.saturating_add(1);
+            None
+        };
+        if let Some(code) = code {
             self.on_code(now, code);
         }
         if self.state.told.signalled > 0 && !self.state.mute && self.is_news() {
@@ -186,8 +245,18 @@ impl KickAssReceiver {
 
 impl Feedback for KickAssReceiver {
     fn on_piece(&mut self, now: Time, piece: &PieceView) {
-        if !piece.is_leading() || self.state.peer.is_none() {
+        if self.state.peer.is_none() {
             return;
+        }
+        if !piece.is_leading() {
+            if piece.more {
+                self.on_middle(piece);
+            }
+            return;
+        }
+        // Routers of IPv6 do not cut for an MTU.
+        if piece.wire_len - piece.payload_bytes >= IPV6_HEADER_BYTES {
+            self.state.mtu = PathMtu::Passes;
         }
         let Some(code) = Code::of_lead_bytes(piece.payload_bytes) else { return };
         if self.state.complete { self.wait(piece.ip_id, code) } else { self.on_code(now, code) }
@@ -287,8 +356,16 @@ mod tests {
         Report::find(&filled(receiver, now))
     }
     fn lead(receiver: &mut KickAssReceiver, now: Time, (ip_id, bytes): (u32, u16)) {
+        piece(receiver, now, (ip_id, bytes), (0, true));
+    }
+    fn piece(
+        receiver: &mut KickAssReceiver,
+        now: Time,
+        (ip_id, bytes): (u32, u16),
+        (offset, more): (u16, bool),
+    ) {
         let (wire_len, payload_bytes, ecn) = (bytes + 20, bytes, Ecn::NotEct);
-        let (offset, more, dont_fragment, head) = (0, true, false, None);
+        let (dont_fragment, head) = (false, None);
         let piece =
             PieceView { wire_len, payload_bytes, offset, more, dont_fragment, ip_id, ecn, head };
         receiver.on_piece(now, &piece);
@@ -458,6 +535,55 @@ mod tests {
             receiver.on_piece(NOW, &piece);
         }
         assert_eq!(report(&mut receiver, NOW), None);
+    }
+
+    /// A datagram of 1500 bytes, cut as a router cuts for an MTU.
+    fn cut_for(receiver: &mut KickAssReceiver, mtu: u16) {
+        let most = (mtu - 20) / 8 * 8;
+        let mut offset = 0;
+        while offset < 1480 {
+            let bytes = most.min(1480 - offset);
+            piece(receiver, NOW, (1, bytes), (offset, offset + bytes < 1480));
+            offset += bytes;
+        }
+        let pieces = 1480u16.div_ceil(most);
+        receiver.on_datagram(NOW, &DatagramView { pieces, ip_id: 1, ..DATA });
+    }
+
+    #[test]
+    fn what_plain_ip_cuts_for_an_mtu_is_no_code() {
+        for mtu in 68..1500 {
+            let mut doubts = receiver(&Params::default());
+            (0..9).for_each(|_| cut_for(&mut doubts, mtu));
+            assert_eq!(report(&mut doubts, NOW), None, "{mtu}");
+            let mut paper = receiver(&Params::paper());
+            cut_for(&mut paper, mtu);
+            assert!(report(&mut paper, NOW).is_some(), "{mtu}");
+        }
+    }
+
+    /// A second length, or a packet that passes whole.
+    #[test]
+    fn a_long_first_fragment_counts_once_no_mtu_can_have_made_it() {
+        let mut varied = receiver(&Params::default());
+        cut(&mut varied, NOW, (1, 1472));
+        assert_eq!(cut(&mut varied, NOW, (1, 1464)), AckDemand::Now);
+        let mut whole = receiver(&Params::default());
+        for _ in 0..9 {
+            assert_eq!(cut(&mut whole, NOW, (1, 1472)), AckDemand::Policy);
+        }
+        let shorter = DatagramView { dont_fragment: true, wire_len: 1499, ..DATA };
+        assert_eq!(whole.on_datagram(NOW, &shorter), AckDemand::Policy);
+        let passes = DatagramView { dont_fragment: true, ..DATA };
+        assert_eq!(whole.on_datagram(NOW, &passes), AckDemand::Now);
+        assert_eq!(report(&mut whole, NOW).unwrap().last, Some(code(1472)));
+        // Two routers of Kick-Ass: 640 of 880 bytes, 240 and 600.
+        let mut two = receiver(&Params::default());
+        lead(&mut two, NOW, (1, 640));
+        piece(&mut two, NOW, (1, 240), (640, true));
+        piece(&mut two, NOW, (1, 600), (880, false));
+        two.on_datagram(NOW, &DatagramView { pieces: 3, ip_id: 1, ..DATA });
+        assert_eq!(report(&mut two, NOW).unwrap().last, Some(code(640)));
     }
 
     #[test]

@@ -105,6 +105,11 @@ fn says(code: Code) -> Report {
     Report { least: code, last: code, signalled: 1, silent: 0, rate }
 }
 
+/// Each loss counts.
+fn each_loss() -> Params {
+    Params { loss_share: Some(0.0), ..Params::default() }
+}
+
 const NONE: Mode = Mode::Tcp(Reason::None);
 const SIGNAL: Mode = Mode::Tcp(Reason::Signal);
 const LOSS: Mode = Mode::Tcp(Reason::Loss);
@@ -437,7 +442,7 @@ fn in_tcp_mode_indicators_of_a_thinning_sender_are_a_second_apart() {
         found
     };
     // The first of 10 s is due at once: none came since the first code.
-    assert_eq!(indicators(Params::default(), 10), 10);
+    assert_eq!(indicators(each_loss(), 10), 10);
     assert_eq!(indicators(Params::paper(), 10), 100);
 }
 
@@ -538,9 +543,10 @@ fn ipv6_has_its_own_tag_and_length_and_nothing_is_cut_that_is_sent_again() {
 /// A packet each ms, 100 ms a round trip: 8 of 100 may be cut, 12.5 ms apart; 2 in TCP mode.
 #[test]
 fn thinning_spreads_what_may_be_cut_over_the_round_trip() {
-    let mut flow = Flow::new(Params::default());
+    let mut flow = Flow::new(each_loss());
     let clear = |edits: HeaderEdits| edits.dont_fragment == Some(false);
-    assert!((0..10).all(|_| clear(flow.send())), "all of the first flight");
+    let flight: Vec<_> = (0..10).map(|_| clear(flow.send())).collect();
+    assert!(flight.iter().enumerate().all(|(at, &clear)| clear == (at != 1)), "{flight:?}");
     flow.acked(Some(says(fifteen())));
     flow.acked(Some(says(fifteen())));
     let count = |flow: &mut Flow, report: Option<Report>| {
@@ -567,7 +573,7 @@ fn thinning_spreads_what_may_be_cut_over_the_round_trip() {
 
 #[test]
 fn two_agreeing_codes_make_a_rise_and_a_deep_fall() {
-    let mut flow = Flow::new(Params { doubt_mtu: Some(false), ..Params::default() });
+    let mut flow = Flow::new(Params::default());
     flow.told(fifteen());
     let rate = |flow: &Flow| flow.rate().unwrap();
     // A step up or down is taken; so is a fall to a half.
@@ -592,47 +598,70 @@ fn two_agreeing_codes_make_a_rise_and_a_deep_fall() {
 }
 
 #[test]
-fn a_code_of_a_path_mtu_counts_once_it_varies() {
-    for (mtu, bytes) in [(1492, 1472), (1480, 1456), (1420, 1400), (1280, 1256), (576, 552)] {
-        assert_eq!((mtu - 20) / 8 * 8, bytes);
-        let mut flow = Flow::new(Params { agree: Some(false), ..Params::default() });
-        for _ in 0..50 {
-            flow.told(code(bytes));
-            assert_eq!(flow.mode(), NONE, "{bytes}");
-        }
-        flow.told(code(bytes - 8));
-        assert_eq!(flow.mode(), Mode::Ka, "{bytes}");
-        flow.told(code(bytes));
-        assert!(flow.kickass.rate.is_some());
-    }
-    let mut flow = Flow::paper();
-    flow.told(code(552));
-    assert_eq!(flow.rate(), Some(code(552).rate()), "the paper has no such doubt");
+fn no_code_counts_for_more_than_the_interface() {
+    let mut flow = Flow::new(Params { interface_mbps: 100.0, ..Params::default() });
+    flow.told(code(1000));
+    assert_eq!(flow.rate(), Some(Rate::mbps(100)));
 }
 
-#[test]
-fn rates_above_1_gbit_are_cut_to_4_times_what_was_delivered() {
-    let params = Params { agree: Some(false), doubt_mtu: Some(false), ..Params::default() };
-    let mut flow = Flow::new(params.clone());
-    // The first flight: ten segments in 100 ms, 1.2 Mbit/s of packets.
-    (0..10).for_each(|_| _ = flow.send());
-    flow.acked(Some(says(Code::MAX)));
-    // Slow start has added a segment: 11 x 1500 x 8 / 0.1 s x 4.
-    let rate = flow.rate().unwrap().bps();
-    assert!((4_800_000..=5_280_000).contains(&rate), "{rate}");
-    // 100 segments a round trip are 11.68 Mbit/s of payload.
-    for _ in 0..3 {
-        flow.now += ms(100);
-        (0..100).for_each(|_| _ = flow.send());
-        flow.acked(Some(says(Code::MAX)));
+/// A flow at 14.769 Mbit/s, 100 ms: of each flight of 100 packets so many are lost, and the round
+/// trip is so much longer than the least.
+fn losing(lost: u32, flights: u32, longer: Span) -> Flow {
+    let mut flow = Flow::new(Params::default());
+    let ack_of = |flow: &mut Flow, rtt: Span| {
+        let report = options(|list| says(fifteen()).push(list).unwrap());
+        let ack = Ack { rtt_sample: Some(rtt), options: Some(&report), ..ack(MSS) };
+        flow.kickass.on_ack(flow.now, &ack);
+    };
+    ack_of(&mut flow, ms(100));
+    for flight in 0..flights {
+        for packet in 0..100 {
+            flow.now += ms(1);
+            if packet < lost {
+                let (number, bytes, sent_at) = (u64::from(flight), MSS as u32, flow.now);
+                let loss = Loss { tag: Tag(0), number, bytes, sent_at, in_flight_bytes: 0 };
+                flow.kickass.on_loss(flow.now, &loss);
+            } else {
+                ack_of(&mut flow, ms(100) + longer);
+            }
+            if packet + 1 == lost {
+                flow.lose(100.0);
+            }
+        }
     }
-    assert_eq!(flow.rate().unwrap().bps(), 4 * 11_680_000);
-    // A rate below is not doubted.
-    flow.told(code(1176));
-    assert_eq!(flow.rate(), Some(code(1176).rate()), "972 Mbit/s");
-    let mut known = Flow::new(Params { interface_mbps: 100.0, ..params });
-    known.told(code(1000));
-    assert_eq!(known.rate(), Some(Rate::mbps(100)), "the interface");
+    flow
+}
+
+/// By hand: 2 % of what arrives may be lost, and ten packets at once.
+#[test]
+fn losses_by_chance_leave_the_rate_and_much_loss_refutes_it() {
+    let none = Span::ZERO;
+    assert_eq!(losing(1, 50, none).mode(), Mode::Ka);
+    assert_eq!(losing(10, 1, none).mode(), Mode::Ka);
+    assert_eq!(losing(11, 1, none).mode(), LOSS);
+    // 3 take 3 and give 1.94: ten are used up by the tenth flight.
+    assert_eq!(losing(3, 7, none).mode(), Mode::Ka);
+    let mut refuted = losing(3, 12, none);
+    assert_eq!(refuted.mode(), LOSS);
+    // Neither a loss that was none nor a pause bring it back.
+    refuted.kickass.on_spurious(refuted.now);
+    assert_eq!(refuted.mode(), LOSS);
+    refuted.now += ms(5000);
+    refuted.send();
+    refuted.told(fifteen());
+    assert_eq!(refuted.mode(), LOSS);
+    let mut echo = losing(1, 1, none);
+    let ecn = congestion(CongestionCause::Ecn, 100.0);
+    echo.kickass.on_congestion(echo.now, &ecn);
+    assert_eq!(echo.mode(), LOSS);
+}
+
+/// A 64th of 100 ms, and a packet's 0.81 ms, are no queue; for four round trips nothing is known.
+#[test]
+fn where_a_queue_stands_each_loss_counts() {
+    assert_eq!(losing(1, 9, ms(2)).mode(), Mode::Ka);
+    assert_eq!(losing(1, 3, ms(3)).mode(), Mode::Ka);
+    assert_eq!(losing(1, 9, ms(3)).mode(), LOSS);
 }
 
 /// Ten packets that may be cut are lost, and retransmissions pass: then one of each round trip may
@@ -685,11 +714,11 @@ fn parameters_outside_their_ranges_are_refused() {
         Params { clear_per_rtt: Some(1001), ..Params::default() },
         Params { silence_rtts: Some(0.5), ..Params::default() },
         Params { silence_rtts: Some(f64::NAN), ..Params::default() },
-        Params { delivered_multiple: Some(1.0), ..Params::default() },
+        Params { loss_share: Some(0.6), ..Params::default() },
         Params { interface_mbps: -1.0, ..Params::default() },
     ];
     let names: Vec<_> = wrong.iter().map(|params| params.check().unwrap_err().param).collect();
     let expected =
-        ["clear_per_rtt", "silence_rtts", "silence_rtts", "delivered_multiple", "interface_mbps"];
+        ["clear_per_rtt", "silence_rtts", "silence_rtts", "loss_share", "interface_mbps"];
     assert_eq!(names, expected);
 }
