@@ -47,6 +47,11 @@
 //! of the stream; 4 has a least number of packets and of milliseconds, so that flows that send
 //! little stay in KA mode; a loss that turns out to be none is as silence; the lowest code is a
 //! rate for routers that know no order. A rate in 5 counts IP packets as R does.
+//!
+//! It hurts where the network drops fragments (lost packets, then TCP), where ports after the
+//! bottleneck signal and know no order, where many flows start within a round trip, and where hosts
+//! lie. `forebay reproduce kickass/limits` and `kickass/web` compare the default with TCP by AQM,
+//! buffer, loss, RTT, rate, MTU and number of flows, with long flows and with web pages.
 
 mod guards;
 mod marks;
