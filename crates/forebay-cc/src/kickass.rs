@@ -464,8 +464,7 @@ impl Controller for KickAss {
         }
         let stale = STALE_TIME.max(self.rtt() * STALE_RTTS);
         // A timeout is no pause.
-        let pause =
-            sent.after_idle && !(sent.retransmission && self.cold.settings.loss_share > 0.0);
+        let pause = sent.after_idle && !(sent.retransmission && self.cold.settings.loss_share > 0.0);
         if pause && self.rate.is_some() && now.since(self.heard_at) > stale {
             self.begin_anew();
         }

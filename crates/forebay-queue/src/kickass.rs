@@ -49,7 +49,7 @@
 //! is theirs, and one that sends less than one in d would not be counted.
 //!
 //! Beside others, "two-queues": flows that let routers cut wait in a queue of their own (see
-//! [`Division`](crate::Division)), which no AQM marks or drops in, and both queues have the share of
+//! [`Division`](crate::Division)), in which no AQM marks or drops. Both queues have the share of
 //! the link that their flows are of all, counted. Fallback, R and d are those of that queue: a flow
 //! that lets routers cut and ignores R harms those who listen, and nobody else. "Floor": one queue,
 //! `R >= 0.9 gamma C / N` once N was counted while there are others, and signals go on.
