@@ -57,6 +57,12 @@
 //! less than a quarter of packets, and the two largest are where R is above both. That costs 1.6 %
 //! of R there, and nothing elsewhere, where the loop makes up for it.
 //!
+//! Beside others, "two-queues": flows that let routers cut wait in a queue of their own (see
+//! [`Division`](crate::Division)), in which no AQM marks or drops. Both queues have the share of
+//! the link that their flows are of all, counted. Fallback, R and d are those of that queue: a flow
+//! that lets routers cut and ignores R harms those who listen, and nobody else. "Floor": one queue,
+//! `R >= 0.9 gamma C / N` once N was counted while there are others, and signals go on.
+//!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
 //! 1472, for 1480 would be the whole packet; a whole packet too short for the code is cut as near
@@ -137,6 +143,7 @@ impl SchemeParams for KickAssPortParams {
             packet_bytes: self.least_bytes,
             key: "least_bytes",
             why: "no shorter packet is cut",
+            beside: self.beside == Beside::TwoQueues,
         })
     }
 }

@@ -129,10 +129,10 @@ impl Queues {
     }
     /// True if a packet of this length would be taken without a drop, whichever queue it is for.
     pub(crate) fn has_room(&self, wire_len: u16, division: Option<&Division>) -> bool {
-        let admits = |(own, division): (&Box<Listeners>, &Division)| {
+        let admits = |(own, division): (&Listeners, &Division)| {
             own.admits(wire_len, division) && self.admits_other(wire_len, division)
         };
-        let two = self.listeners.as_ref().zip(division);
+        let two = self.listeners.as_deref().zip(division);
         self.discipline.has_room(wire_len) && two.is_none_or(admits)
     }
     /// Take a packet, or give it back.

@@ -184,4 +184,6 @@ pub struct Carries {
     pub key: &'static str,
     /// Why.
     pub why: &'static str,
+    /// Flows that listen to it wait beside the discipline: see [`PortScheme::division`].
+    pub beside: bool,
 }

@@ -5,10 +5,11 @@
 //! 1. `w = N_l / (N_l + N_o)` is the share of listeners;
 //! 2. `C_l = max(w C, C - s)` is the C of their loop, s what the link carries of others, on average
 //!    over d;
-//! 3. listeners may fill `max(w, y) Q` of the limit and others `(1 - min(w, y)) Q`, y the share of C
-//!    that the link carries of listeners, on average over a second; both at least ten packets, or
+//! 3. listeners may fill `max(w, y) Q` of the limit and others `(1 - min(w, y)) Q`, y the share of
+//!    C that the link carries of listeners, on average over a second; both at least ten packets, or
 //!    Q. So a queue that is served with its share takes no longer to drain than one that all wait
-//!    in. A limit in packets stands for full ones, so that acknowledgments do not fill it;
+//!    in, and both together hold at most 2 Q. A limit in packets stands for full ones, so that
+//!    acknowledgments do not fill it;
 //! 4. others may be `2 w (1 - w) C d` ahead: the rate of few flows of TCP swings around their
 //!    share, and what they leave at its low is theirs at its high. Listeners wait at most d / 2 for
 //!    that.

@@ -14,6 +14,7 @@ impl Scenario {
         notes.extend(self.late_notes());
         notes.extend(queues::notes(self));
         notes.extend(self.short_packet_notes());
+        notes.extend(self.beside_notes());
         notes
     }
 

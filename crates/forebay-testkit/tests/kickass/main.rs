@@ -1,6 +1,7 @@
 //! Kick-Ass as a system: senders, ports, attacks, its paper.
 
 mod attacks;
+mod beside;
 mod defaults;
 mod flows;
 mod ipv6;
