@@ -52,6 +52,9 @@
 //! its growth at once, down to `gamma C / N`: before the loop sees what newcomers send, they all
 //! send too much.
 //!
+//! A queue of less than a packet for each of N flows is no reason to fall back: so many may wait
+//! where flows obey, as their phases have it. Where the limit is shorter, only the rate is one.
+//!
 //! Hosts believe no code before a second one came, for the MTU of a link makes one, too. So where R
 //! is the whole link, and would stand between the same two codes, neither of them is drawn for
 //! less than a quarter of packets, and the two largest are where R is above both. That costs 1.6 %
