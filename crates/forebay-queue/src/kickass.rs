@@ -9,8 +9,8 @@
 //! 2. a code counts bytes of IP packets before they are cut: it carries `R b / w`, where b is the
 //!    length of full-sized packets in the last interval, and w what the link carries for them: 1500
 //!    of 1520 where all are cut. At C = 150 Mbit/s one flow receives 148.0;
-//! 3. d is the mean of the round-trip times of indicators (packets with DF of 600 to 611 bytes), and
-//!    of handshakes where those are timed;
+//! 3. d is the mean of the round-trip times of indicators (packets with DF of 600 to 611 bytes),
+//!    and of handshakes where those are timed;
 //! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole
 //!    and at least 1500 bytes long, or is the first fragment of a datagram and longer than the code
 //!    asks for. All else passes: the receiver sees the lowest rate on its path. The tail keeps the
@@ -51,6 +51,9 @@
 //! within d, and by the `1 / initial_share` flows that the first R is for or more, R is divided by
 //! its growth at once, down to `gamma C / N`: before the loop sees what newcomers send, they all
 //! send too much.
+//!
+//! A queue of less than a packet for each of N flows is no reason to fall back: so many may wait
+//! where flows obey, as their phases have it. Where the limit is shorter, only the rate is one.
 //!
 //! Hosts believe no code before a second one came, for the MTU of a link makes one, too. So where R
 //! is the whole link, and would stand between the same two codes, neither of them is drawn for

@@ -2,10 +2,10 @@
 //! its flow at this port is a round trip of its path. They say d before any indicator does, which
 //! are of flows that heard a code already, and where flows are too short to send one.
 //!
-//! SYNs that wait are in a table of fixed size; of two in one place the later one is timed. One that
-//! is sent again is not timed: the answer may be to either (Karn and Partridge, SIGCOMM 1987). What
-//! a forged SYN costs is its place. Forged pairs are samples, as forged indicators are; one in
-//! [`GAP`] counts, the interval at which a flow sends indicators.
+//! SYNs that wait are in a table of fixed size; of two in one place the later one is timed. What is
+//! sent again is not timed: the answer may be to either (Karn and Partridge, SIGCOMM 1987). A
+//! forged SYN costs a place. Forged pairs are samples, as forged indicators are; one in [`GAP`]
+//! counts, the interval at which a flow sends indicators.
 
 use super::flows;
 use alloc::boxed::Box;
@@ -42,11 +42,14 @@ impl Handshakes {
     }
     #[inline(never)] // few packets are of handshakes
     fn look(&mut self, packet: &Packet, now: Time, arena: &Arena) -> Option<Span> {
-        let fields = packet.tcp_fields()?;
+        let is_syn = packet.tcp_fields()?.flags.has(TcpFlags::SYN);
+        if self.taken == 0 && !is_syn {
+            return None;
+        }
         let key = flows::key_of_ends(packet, arena);
         let place = &mut self.waiting[(key % PLACES as u64) as usize];
         let waits = place.filter(|&(of, _)| of == key);
-        if fields.flags.has(TcpFlags::SYN) {
+        if is_syn {
             let cold = packet.cold_part(arena)?;
             if waits.is_some() {
                 *place = Some((key, None));

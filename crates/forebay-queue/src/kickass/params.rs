@@ -72,8 +72,8 @@ pub enum Beside {
 #[serde(default, deny_unknown_fields)]
 pub struct KickAssPortParams {
     /// Values of the keys that are not given: "recommended" (rounding "shared", rtt_average
-    /// "trimmed", tagged, time_handshakes, fallback "hardened", explicit_tcp, beside "two-queues") or "paper"; each
-    /// for senders with the preset of that name. Default: "recommended".
+    /// "trimmed", tagged, time_handshakes, fallback "hardened", explicit_tcp, beside "two-queues")
+    /// or "paper"; each for senders with the preset of that name. Default: "recommended".
     #[serde(skip_serializing)]
     pub preset: Option<Preset>,
     /// Gains by name: "xcp" (alpha 0.4, beta 0.226), "published" (0.1, 1), "ns2" (0.4, 0.4) or
