@@ -122,6 +122,10 @@ impl Params {
         let known = interface == 0.0 || (0.12..=400_000.0).contains(&interface);
         require(known, "interface_mbps", "0, or 0.12 to 400 000")
     }
+    /// The lowest code is an order to use TCP to these end points, and no rate.
+    pub fn takes_orders(&self) -> bool {
+        self.settings().explicit_tcp
+    }
     fn interface(&self) -> Rate {
         let bps =
             if self.interface_mbps > 0.0 { (self.interface_mbps * 1e6) as u64 } else { u64::MAX };

@@ -2,6 +2,7 @@
 
 mod attacks;
 mod defaults;
+mod ends;
 mod flows;
 mod ipv6;
 mod paper;
