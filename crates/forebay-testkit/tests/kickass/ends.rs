@@ -177,7 +177,7 @@ fn a_crowd_has_even_shares() {
         let keys = ["flows.0.count=200", "links.0.queue=1333packets", "measure_from_s=10"];
         let result = run(&text(BELL, &[ip, &keys].concat()), "kickass", 1);
         println!("{ip:?}: {:.2} Mbit/s, Jain {:.3}", mbps(&result), jain(&result));
-        assert!(jain(&result) > 0.99 && mbps(&result) > 92.0, "{}", jain(&result));
+        assert!(jain(&result) > 0.99 && mbps(&result) > 90.0, "{}", jain(&result));
     }
 }
 
