@@ -86,8 +86,8 @@ pub struct Params {
     /// Guard: rate of the interface in Mbit/s, 0.12 (the lowest code) to 400 000; no code counts
     /// for more; 0: not known.
     pub interface_mbps: f64,
-    /// Share of packets that may be lost in KA mode, 0 to 0.5: while codes come and the round trip is
-    /// short, losses end KA mode only where more is lost. 0: each loss does. `paper`: 0;
+    /// Share of packets that may be lost in KA mode, 0 to 0.5: while codes come and the round trip
+    /// is short, losses end KA mode only where more is lost. 0: each loss does. `paper`: 0;
     /// `recommended`: 0.02.
     pub loss_share: Option<f64>,
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
