@@ -32,8 +32,15 @@
 //! After a deep fall of R the window of 3 lets nothing leave until most of what was sent before has
 //! arrived.
 //!
-//! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, all of the first
-//! flight among them; on 2 in TCP mode once a code was seen, where indicators are a second apart.
+//! Rule 10, with `loss_share`: while codes come, losses leave KA mode as it is, up to that share,
+//! ten packets at once. What is more refutes R: neither a pause nor a spurious loss brings it back.
+//! Where a queue stands, however short, nothing is added, and a loss counts 2.5 times: the losses
+//! are of a bottleneck that does not signal. After 10 s R is tried again if no queue stands; after
+//! each try that fails, twice as late.
+//!
+//! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, and on all of
+//! the first flight but one; on 2 in TCP mode once a code was seen, where indicators are a second
+//! apart.
 //! It saves fragments: a cut costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost
 //! twice as often.
 //!

@@ -92,7 +92,7 @@ impl LossCredit {
             pause: FIRST_PAUSE,
         }
     }
-    /// An ACK: of each packet that it delivers `share` may be lost. `gap`: time between two packets.
+    /// An ACK: of each packet that it delivers `share` may be lost. `gap`: time between packets.
     pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, share: f64, (mss_bytes, gap): (u64, Span)) {
         let packets = ack.delivered_bytes as f64 / mss_bytes as f64;
         if self.stands.is_zero() {

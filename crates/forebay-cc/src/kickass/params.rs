@@ -86,8 +86,8 @@ pub struct Params {
     /// Guard: rate of the interface in Mbit/s, 0.12 (the lowest code) to 400 000; no code counts
     /// for more; 0: not known.
     pub interface_mbps: f64,
-    /// Share of packets that may be lost in KA mode, 0 to 0.5: while codes come and the round trip is
-    /// short, losses end KA mode only where more is lost. 0: each loss does. `paper`: 0;
+    /// Share of packets that may be lost in KA mode, 0 to 0.5: while codes come and the round trip
+    /// is short, losses end KA mode only where more is lost. 0: each loss does. `paper`: 0;
     /// `recommended`: 0.02.
     pub loss_share: Option<f64>,
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
@@ -121,6 +121,10 @@ impl Params {
         // 120 kbit/s is the lowest code.
         let known = interface == 0.0 || (0.12..=400_000.0).contains(&interface);
         require(known, "interface_mbps", "0, or 0.12 to 400 000")
+    }
+    /// The lowest code is an order to use TCP to these end points, and no rate.
+    pub fn takes_orders(&self) -> bool {
+        self.settings().explicit_tcp
     }
     fn interface(&self) -> Rate {
         let bps =

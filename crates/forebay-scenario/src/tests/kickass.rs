@@ -243,6 +243,23 @@ fn segments_too_short_to_be_cut_have_a_note() {
     assert_eq!(parse_with(SMALL, &plain).unwrap().notes(), [""; 0]);
 }
 
+/// Two presets: hosts of the paper know no order.
+#[test]
+fn end_points_that_take_an_order_for_a_rate_have_a_note() {
+    let notes = |keys: &[&str]| {
+        let keys = [&["protocols=[\"kickass\"]"], keys].concat();
+        parse_with(SMALL, &keys).unwrap_or_else(|error| panic!("{error}")).notes()
+    };
+    let hosts = "protocol.kickass.preset=paper";
+    let expected = "kickass: ports of Kick-Ass in fallback say the lowest code \
+                    (kickass.explicit_tcp), which these end points take for a rate of 120 kbit/s; \
+                    give both the same preset, or set kickass.explicit_tcp = false";
+    assert_eq!(notes(&[hosts]), [expected]);
+    assert_eq!(notes(&[hosts, "kickass.explicit_tcp=false"]), [""; 0]);
+    assert_eq!(notes(&[hosts, "kickass.preset=paper"]), [""; 0]);
+    assert_eq!(notes(&["kickass.preset=paper"]), [""; 0]);
+}
+
 /// A parameter that may be left out is a key like the others.
 #[test]
 fn wrong_parameters_of_end_points() {

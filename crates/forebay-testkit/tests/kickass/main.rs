@@ -3,6 +3,7 @@
 mod attacks;
 mod beside;
 mod defaults;
+mod ends;
 mod flows;
 mod ipv6;
 mod paper;
