@@ -271,7 +271,9 @@ impl KickAss {
         if self.mode != Mode::Ka && self.cold.settings.keep_window {
             self.cold.before = Some((now, self.tcp.limits().cwnd_bytes));
         }
-        self.cold.losses.refuted = false;
+        if self.mode != Mode::Ka {
+            self.cold.losses.on_entry(now);
+        }
         self.mode = Mode::Ka;
         self.set_limits();
     }
@@ -303,7 +305,9 @@ impl KickAss {
         *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         self.mode = Mode::Tcp(Reason::Loss);
         let Cold { settings, losses, .. } = &mut *self.cold;
-        losses.refuted = settings.loss_share > 0.0 && losses.is_used_up();
+        if settings.loss_share > 0.0 {
+            losses.on_leave(now);
+        }
         self.heard = false;
         self.cold.agreement.forget();
         cwnd
@@ -363,7 +367,7 @@ impl KickAss {
     /// Rule 5: losses that are no congestion, while the credit lasts.
     fn is_chance(&self, now: Time) -> bool {
         let Cold { settings, losses, .. } = &*self.cold;
-        settings.loss_share > 0.0 && losses.is_chance() && !self.is_silent(now)
+        settings.loss_share > 0.0 && !losses.is_used_up() && !self.is_silent(now)
     }
     /// The credit for losses is used up in KA mode: R is refuted.
     fn refutes(&mut self, now: Time, ack: &Ack<'_>) -> bool {
@@ -378,9 +382,11 @@ impl KickAss {
         true
     }
     /// Rule 5, the return path.
-    fn has_caught_up(&self, ack: &Ack<'_>) -> bool {
+    fn has_caught_up(&self, now: Time, ack: &Ack<'_>) -> bool {
         let after_loss = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
-        after_loss && self.rate.is_some_and(|rate| self.tcp_bps() >= rate.bps())
+        let Some(rate) = self.rate.filter(|_| after_loss) else { return false };
+        let Cold { settings, losses, .. } = &*self.cold;
+        self.tcp_bps() >= rate.bps() || settings.loss_share > 0.0 && losses.is_over(now)
     }
 
     /// What is written on a full-sized packet of data.
@@ -495,7 +501,7 @@ impl Controller for KickAss {
             return self.set_limits();
         }
         self.tcp.on_ack(now, ack);
-        if self.has_caught_up(ack) {
+        if self.has_caught_up(now, ack) {
             self.enter_ka(now);
         }
     }

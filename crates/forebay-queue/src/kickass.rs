@@ -9,7 +9,8 @@
 //! 2. a code counts bytes of IP packets before they are cut: it carries `R b / w`, where b is the
 //!    length of full-sized packets in the last interval, and w what the link carries for them: 1500
 //!    of 1520 where all are cut. At C = 150 Mbit/s one flow receives 148.0;
-//! 3. d is the mean of the round-trip times of indicators (packets with DF of 600 to 611 bytes);
+//! 3. d is the mean of the round-trip times of indicators (packets with DF of 600 to 611 bytes), and
+//!    of handshakes where those are timed;
 //! 4. a packet is cut where it leaves, with the newest code, if it has no DF and either is whole
 //!    and at least 1500 bytes long, or is the first fragment of a datagram and longer than the code
 //!    asks for. All else passes: the receiver sees the lowest rate on its path. The tail keeps the
@@ -46,7 +47,15 @@
 //! the last d (linear counting, Whang et al. 1990, doi:10.1145/78922.78925). Where N is above nine
 //! tenths of those that could have the smallest code each, no trial comes. d is no less than four
 //! packets of a flow at R take: a flow learns of R with its own packets, so that the loop's delay
-//! is theirs, and one that sends less than one in d would not be counted.
+//! is theirs, and one that sends less than one in d would not be counted. Where N at least doubles
+//! within d, and by the `1 / initial_share` flows that the first R is for or more, R is divided by
+//! its growth at once, down to `gamma C / N`: before the loop sees what newcomers send, they all
+//! send too much.
+//!
+//! Hosts believe no code before a second one came, for the MTU of a link makes one, too. So where R
+//! is the whole link, and would stand between the same two codes, neither of them is drawn for
+//! less than a quarter of packets, and the two largest are where R is above both. That costs 1.6 %
+//! of R there, and nothing elsewhere, where the loop makes up for it.
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is
@@ -63,6 +72,7 @@ mod census;
 mod cut;
 mod fallback;
 mod flows;
+mod handshake;
 mod params;
 mod rtt;
 mod sharing;
@@ -83,6 +93,7 @@ use fallback::{IntervalSample, Mode, Occupancy};
 use flows::Recent;
 use forebay_base::{Arena, IPV4_HEADER_BYTES, IpVersion, Packet, Params, Rate, Rng, Span, Time};
 use forebay_signal::kickass::Code;
+use handshake::Handshakes;
 use rtt::RoundTrip;
 use sharing::Sharing;
 
@@ -92,6 +103,8 @@ pub const RATE_METRIC: &str = "kickass_rate_bps";
 pub const CODE_METRIC: &str = "kickass_code";
 /// 0: it signals; 1: fallback.
 pub const MODE_METRIC: &str = "kickass_mode";
+/// d, in ms.
+pub const RTT_METRIC: &str = "kickass_rtt_ms";
 /// Packets made by cutting since the start.
 pub const PIECES_METRIC: &str = "kickass_pieces";
 /// Active flows that let routers cut.
@@ -147,7 +160,19 @@ impl QuantizedRate {
         });
         Some(QuantizedRate { code, next })
     }
+    /// The same, but neither code is rare.
+    fn varied(self) -> QuantizedRate {
+        let QuantizedRate { code, next } = self;
+        match (code.next(), code.previous()) {
+            (None, Some(below)) => QuantizedRate { code: below, next: MOST_NEXT },
+            _ => QuantizedRate { code, next: next.clamp(1.0 - MOST_NEXT, MOST_NEXT) },
+        }
+    }
 }
+
+/// Share of the larger of two codes where R stands still: of ten packets, a first flight, some say
+/// the other one with a chance of 1 - 0.75^10 = 94 %.
+const MOST_NEXT: f64 = 0.75;
 
 /// Full-sized packets of an interval.
 #[derive(Clone, Copy, Debug, Default)]
@@ -166,6 +191,7 @@ pub struct KickAssPort {
     limit: Limit,
     control: RateControl,
     rtt: RoundTrip,
+    handshakes: Option<Handshakes>,
     mode: Mode,
     /// R in codes, computed once per interval.
     coded: Option<QuantizedRate>,
@@ -174,8 +200,6 @@ pub struct KickAssPort {
     full_sized: FullSized,
     /// Who listens, where that matters.
     sharing: Option<Box<Sharing>>,
-    /// Of the packet that came last.
-    lane: Lane,
     /// When which flow was last counted as one that is cut, and cut: where not every packet is.
     recent: Option<(Recent, Recent)>,
     /// Dither.
@@ -196,14 +220,14 @@ impl KickAssPort {
         let link_bytes = full_bytes + u64::from(IPV4_HEADER_BYTES) + 2 * u64::from(overhead_bytes);
         let mut port = KickAssPort {
             control: RateControl::new(rate, overhead_bytes, params.control(), &mut rng),
-            rtt: RoundTrip::new(params.rtt_average, params.initial_rtt),
-            mode: Mode::new(params.fallback),
+            rtt: RoundTrip::new(params.rtt_average, params.initial_rtt, params.time_handshakes),
+            handshakes: params.time_handshakes.then(Handshakes::new),
+            mode: Mode::new(params.fallback, 1.0 / params.initial_share),
             coded: None,
             ip_share: full_bytes as f64 / link_bytes as f64,
             full_sized: FullSized::default(),
             sharing: (params.beside != Beside::OneQueue)
-                .then(|| Box::new(Sharing::new(limit, overhead_bytes))),
-            lane: Lane::Others,
+                .then(|| Box::new(Sharing::new(params.beside, limit, overhead_bytes))),
             recent: (params.cuts_per_rtt > 0).then(Default::default),
             rng,
             next_id: None,
@@ -227,13 +251,19 @@ impl KickAssPort {
     fn quantized(&self, rate_bps: f64) -> Option<QuantizedRate> {
         QuantizedRate::of(self.code_bps(rate_bps), self.params.least_code())
     }
-    /// Seconds between two packets of a flow at R.
+    /// Seconds between two packets of a flow at R, or at the smallest code if that is more.
     fn packet_gap_s(&self) -> f64 {
-        f64::from(self.params.least_bytes) * 8.0 / self.code_bps(self.control.rate_bps)
+        let least_bps = self.params.least_code().rate().bps() as f64;
+        let code_bps = self.code_bps(self.control.rate_bps).max(least_bps);
+        f64::from(self.params.least_bytes) * 8.0 / code_bps
     }
     /// R has changed.
     fn refresh(&mut self) {
-        self.coded = self.quantized(self.control.rate_bps);
+        let coded = self.quantized(self.control.rate_bps);
+        // Below what the link has, R swings, and its codes with it.
+        let stands = self.control.rate_bps >= self.control.target_bps();
+        let varies = stands && self.params.rounding != Rounding::Floor;
+        self.coded = if varies { coded.map(QuantizedRate::varied) } else { coded };
     }
     /// The lowest code that a first fragment carries now; None: nothing is cut.
     fn least_code(&self) -> Option<Code> {
@@ -270,7 +300,7 @@ impl KickAssPort {
         if link_bytes > 0 {
             self.ip_share = ip_bytes as f64 / link_bytes as f64;
         }
-        self.share_out(now, queue);
+        self.share_out(now);
         self.control.catch_up(now, queue.bytes);
         if self.mode.waits() {
             let first_bps =
@@ -282,10 +312,16 @@ impl KickAssPort {
         self.mode.on_interval(IntervalSample {
             now,
             filling: self.filling(queue),
+            limit_packets: self.limit.packets_of(self.params.least_bytes.into()).max(1) as f64,
             rtt: self.rtt(),
             starved: self.quantized(rate_bps).is_none(),
             most_flows: target_bps / least_bps,
+            alone: self.own_queue().map(|division| division.listeners.into()),
         });
+        if let Some((growth, flows)) = self.mode.take_growth() {
+            let even_bps = target_bps / flows;
+            self.control.set_rate((rate_bps / growth).max(rate_bps.min(even_bps)));
+        }
         if let Some((share, drains)) = self.mode.flow_share() {
             let even_bps = share * target_bps;
             // Not below the smallest code, if that is no more than an even share.
@@ -296,13 +332,13 @@ impl KickAssPort {
     }
     /// What of the link those that listen may have: what the others leave them, and the share that
     /// they are of all flows at least.
-    fn share_out(&mut self, now: Time, queue: Backlog) {
+    fn share_out(&mut self, now: Time) {
         let (rtt, rate_bps) = (self.rtt(), self.control.rate_bps);
         let Some(sharing) = &mut self.sharing else { return };
         sharing.census.on_interval(now, rtt, rate_bps);
-        if self.params.beside == Beside::TwoQueues {
+        if sharing.two_queues {
             let capacity_bps = self.control.capacity_bps();
-            let available_bps = sharing.available_bps(now, queue.carried, rtt, capacity_bps);
+            let available_bps = sharing.available_bps(now, rtt, capacity_bps);
             self.control.set_available(available_bps);
             self.limit = Limit::Bytes(sharing.division.listeners_bytes);
         }
@@ -321,6 +357,11 @@ impl KickAssPort {
         let flows = sharing.census.counted();
         (flows.listeners > 0 && flows.others > 0).then_some(flows)
     }
+    /// Where listeners have a queue of their own.
+    #[inline]
+    fn own_queue(&self) -> Option<&Division> {
+        self.sharing.as_ref().filter(|sharing| sharing.two_queues).map(|sharing| &sharing.division)
+    }
     fn signals(&self) -> bool {
         self.mode.signals() || self.floor_flows().is_some()
     }
@@ -338,17 +379,11 @@ impl KickAssPort {
         cx: &PortContext<'_>,
     ) -> u64 {
         let whole_bytes = packet.wire_len() as u64 + self.control.overhead_bytes as u64;
-        let lead_bytes =
-            cuttable.zip(self.least_code()).and_then(|(cut, code)| cut.lead_bytes(code));
-        let will_be_cut = self.params.count_cuts
-            && lead_bytes.is_some()
+        let Some(cut) = cuttable.filter(|_| self.params.count_cuts) else { return whole_bytes };
+        let will_be_cut = self.least_code().and_then(|code| cut.lead_bytes(code)).is_some()
             && self.is_due(packet, cx, |(counted, _)| counted);
-        let cut_bytes =
-            |cut: Cuttable| u64::from(cut.cut_bytes) + self.control.overhead_bytes as u64;
-        match cuttable.filter(|_| will_be_cut) {
-            Some(cut) => whole_bytes + cut_bytes(cut),
-            None => whole_bytes,
-        }
+        let cut_bytes = u64::from(cut.cut_bytes) + self.control.overhead_bytes as u64;
+        if will_be_cut { whole_bytes + cut_bytes } else { whole_bytes }
     }
     /// True where every packet is cut, or where none of this flow was lately.
     #[inline]
@@ -394,18 +429,28 @@ impl PortScheme for KickAssPort {
         if let Some(indicator) = rtt::indicator(packet, self.params.tagged, cx.arena) {
             self.rtt.learn(indicator);
         }
+        if let Some(handshakes) = &mut self.handshakes
+            && let Some(rtt) = handshakes.time(packet, cx.now, cx.arena)
+        {
+            self.rtt.learn_exactly(rtt);
+        }
         let cuttable = self.cuttable(packet, cx.arena);
+        let mut one_queue = true;
         if let Some(sharing) = &mut self.sharing {
             let lets_cut = cuttable.is_some() && !packet.dont_fragment();
-            self.lane = sharing.census.see(packet, lets_cut, cx.arena);
-            if self.lane == Lane::Others && self.params.beside == Beside::TwoQueues {
+            let lane = sharing.census.see(packet, lets_cut, cx.arena);
+            sharing.division.lane = lane;
+            one_queue = !sharing.two_queues;
+            if lane == Lane::Others && !one_queue {
                 return;
             }
         }
         let (limit, wire_len) = (self.limit, packet.wire_len());
         let is_full = || !limit.admits(wire_len, queue.packets, queue.bytes);
         self.mode.on_arrival(cx.now, self.filling(queue), is_full);
-        self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
+        if one_queue {
+            self.mode.count_flow(packet, cuttable.is_some(), cx.arena);
+        }
         let bytes = self.link_bytes(packet, cuttable, cx);
         if packet.wire_len() >= self.params.least_bytes {
             self.full_sized.ip_bytes += packet.wire_len() as u64;
@@ -422,8 +467,8 @@ impl PortScheme for KickAssPort {
     ) -> Packet {
         self.catch_up(cx.now, queue);
         self.mode.on_leaving(self.filling(queue));
-        let cuttable = self.cuttable(&packet, cx.arena);
-        let (Some(least), Some(cuttable)) = (self.least_code(), cuttable) else { return packet };
+        let Some(cuttable) = self.cuttable(&packet, cx.arena) else { return packet };
+        let Some(least) = self.least_code() else { return packet };
         if cuttable.lead_bytes(least).is_none() || !self.is_due(&packet, cx, |(_, cut)| cut) {
             return packet;
         }
@@ -441,14 +486,17 @@ impl PortScheme for KickAssPort {
     }
     #[inline]
     fn division(&self) -> Option<&Division> {
-        self.sharing
-            .as_ref()
-            .filter(|_| self.params.beside == Beside::TwoQueues)
-            .map(|s| &s.division)
+        self.own_queue()
     }
     #[inline]
-    fn lane(&self) -> Lane {
-        self.lane
+    fn division_mut(&mut self) -> Option<&mut Division> {
+        let own = self.sharing.as_mut().filter(|sharing| sharing.two_queues);
+        own.map(|sharing| &mut sharing.division)
+    }
+    #[inline]
+    fn touches(&self, packet: &Packet, now: Time) -> bool {
+        let is_never_cut = packet.version() == IpVersion::V4 && packet.dont_fragment();
+        !is_never_cut || self.control.ends <= now || self.mode.looks_at_leaving()
     }
     fn next_timeout(&self) -> Option<Time> {
         // Fallback ends in silence, too: until then the clock runs.
@@ -466,6 +514,7 @@ impl PortScheme for KickAssPort {
         see(RATE_METRIC, self.code_bps(rate_bps));
         see(CODE_METRIC, coded.map_or(0.0, |coded| coded.code.byte().into()));
         see(MODE_METRIC, if signals { 0.0 } else { 1.0 });
+        see(RTT_METRIC, self.control.rtt_s * 1e3);
         see(PIECES_METRIC, self.pieces as f64);
         if let Some(sharing) = &self.sharing {
             let flows = sharing.census.active();

@@ -45,6 +45,8 @@ pub enum Lane {
 /// How two queues divide a port.
 #[derive(Clone, Copy, Debug)]
 pub struct Division {
+    /// Where the packet waits that the scheme saw arrive last.
+    pub lane: Lane,
     /// N_l. 0 counts as 1 here.
     pub listeners: u32,
     /// N_o. 0 counts as 1 here.
@@ -59,6 +61,8 @@ pub struct Division {
     pub limit: Limit,
     /// What a packet takes of the link besides its bytes.
     pub overhead_bytes: u16,
+    /// What the link has carried since the start.
+    pub carried: Carried,
 }
 
 /// What the link has carried since the start, in bytes.
@@ -83,7 +87,6 @@ struct Listeners {
     balance: i64,
     /// What small packets may take before they are charged.
     free_bytes: u64,
-    carried: Carried,
 }
 
 impl Queues {
@@ -98,6 +101,11 @@ impl Queues {
     pub(crate) fn discipline_mut(&mut self) -> &mut AnyDiscipline {
         &mut self.discipline
     }
+    /// True if listeners have one of their own.
+    #[inline]
+    pub(crate) fn are_two(&self) -> bool {
+        self.listeners.is_some()
+    }
     /// What a scheme sees: the queue of those that listen to it, if they have one.
     #[inline]
     pub(crate) fn of_scheme(&self) -> Backlog {
@@ -105,13 +113,8 @@ impl Queues {
             None => Backlog {
                 bytes: self.discipline.backlog_bytes(),
                 packets: self.discipline.backlog_packets(),
-                carried: Carried::default(),
             },
-            Some(own) => Backlog {
-                bytes: own.fifo.bytes(),
-                packets: own.fifo.packets(),
-                carried: own.carried,
-            },
+            Some(own) => Backlog { bytes: own.fifo.bytes(), packets: own.fifo.packets() },
         }
     }
     #[inline]
@@ -137,15 +140,12 @@ impl Queues {
     pub(crate) fn enqueue(
         &mut self,
         packet: Packet,
-        lane: Lane,
-        division: Option<&Division>,
+        division: &Division,
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
-        let (Some(own), Some(division)) = (&mut self.listeners, division) else {
-            return self.discipline.enqueue(packet, cx);
-        };
+        let Some(own) = &mut self.listeners else { return self.discipline.enqueue(packet, cx) };
         let wire_len = packet.wire_len();
-        match lane {
+        match division.lane {
             Lane::Listeners if own.admits(wire_len, division) => {
                 own.fifo.push(packet);
                 Ok(())
@@ -160,17 +160,16 @@ impl Queues {
     fn admits_other(&self, wire_len: u16, division: &Division) -> bool {
         self.discipline.backlog_bytes() + u64::from(wire_len) <= division.others_bytes
     }
-    /// The next packet.
+    /// The next packet of either.
     #[inline]
     pub(crate) fn dequeue(
         &mut self,
-        division: Option<&Division>,
+        division: &mut Division,
         cx: &mut PortContext<'_>,
     ) -> Option<Packet> {
-        let (Some(own), Some(division)) = (&mut self.listeners, division) else {
-            return self.discipline.dequeue(cx);
-        };
-        let is_turn = own.balance >= 0 && own.fifo.packets() > 0;
+        let Some(own) = &mut self.listeners else { return self.discipline.dequeue(cx) };
+        let is_turn =
+            own.fifo.packets() > 0 && (own.balance >= 0 || self.discipline.backlog_packets() == 0);
         if !is_turn && let Some(packet) = self.discipline.dequeue(cx) {
             own.charge(packet.wire_len(), Lane::Others, division);
             return Some(packet);
@@ -180,10 +179,9 @@ impl Queues {
         Some(packet)
     }
     /// A packet leaves that did not wait.
-    #[inline]
-    pub(crate) fn pass(&mut self, wire_len: u16, lane: Lane, division: Option<&Division>) {
-        if let (Some(own), Some(division)) = (&mut self.listeners, division) {
-            own.charge(wire_len, lane, division);
+    pub(crate) fn pass(&mut self, wire_len: u16, division: &mut Division) {
+        if let Some(own) = &mut self.listeners {
+            own.charge(wire_len, division.lane, division);
         }
     }
     pub(crate) fn publish(&self, see: &mut dyn FnMut(&'static str, f64)) {
@@ -208,11 +206,11 @@ impl Listeners {
     }
     /// Equations 2 and 3.
     #[inline]
-    fn charge(&mut self, wire_len: u16, lane: Lane, division: &Division) {
+    fn charge(&mut self, wire_len: u16, lane: Lane, division: &mut Division) {
         let bytes = u64::from(wire_len) + u64::from(division.overhead_bytes);
         match lane {
-            Lane::Listeners => self.carried.listeners_bytes += bytes,
-            Lane::Others => self.carried.others_bytes += bytes,
+            Lane::Listeners => division.carried.listeners_bytes += bytes,
+            Lane::Others => division.carried.others_bytes += bytes,
         }
         if bytes <= SMALL_BYTES && bytes <= self.free_bytes {
             self.free_bytes -= bytes;
@@ -230,3 +228,6 @@ impl Listeners {
         self.balance = (self.balance + charged).clamp(-ahead, most * listeners);
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,7 @@
 //! The three stages of a port in their fixed order.
 
 use crate::discipline::{Discipline, Overflow};
-use crate::lanes::{Lane, Queues};
+use crate::lanes::Queues;
 use crate::port::PortContext;
 use crate::scheme::{PortScheme, TrailingPackets};
 use crate::schemes::AnyScheme;
@@ -40,24 +40,33 @@ impl Pipeline {
     pub fn is_prompt(&self) -> bool {
         self.passes_at_once
     }
-    /// The scheme sees a packet that arrives: where it waits.
-    #[inline]
-    fn meter(&mut self, packet: &mut Packet, cx: &mut PortContext<'_>) -> Lane {
-        self.scheme.on_arrival(packet, self.queues.of_scheme(), cx);
-        self.scheme.lane()
-    }
     /// A packet arrives: metered, then queued or given back for want of room.
     pub fn enqueue(
         &mut self,
         mut packet: Packet,
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
-        let mut lane = Lane::Others;
         if !matches!(self.scheme, AnyScheme::None) {
-            lane = self.meter(&mut packet, cx);
+            if self.queues.are_two() {
+                return self.enqueue_in_lane(packet, cx);
+            }
+            self.scheme.on_arrival(&mut packet, self.queues.of_scheme(), cx);
         }
         packet.set_hop_time(cx.now);
-        self.queues.enqueue(packet, lane, self.scheme.division(), cx)
+        self.queues.discipline_mut().enqueue(packet, cx)
+    }
+    #[inline(never)] // ports with one queue stay small
+    fn enqueue_in_lane(
+        &mut self,
+        mut packet: Packet,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
+        self.scheme.on_arrival(&mut packet, self.queues.of_scheme(), cx);
+        packet.set_hop_time(cx.now);
+        match self.scheme.division() {
+            None => self.queues.discipline_mut().enqueue(packet, cx),
+            Some(division) => self.queues.enqueue(packet, division, cx),
+        }
     }
     /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted
     /// at once. No limit applies here, for the packet in service is not counted. Its hop time has
@@ -74,8 +83,10 @@ impl Pipeline {
         if let AnyScheme::None = self.scheme {
             return Some(packet);
         }
-        let lane = self.meter(&mut packet, cx);
-        self.queues.pass(packet.wire_len(), lane, self.scheme.division());
+        self.scheme.on_arrival(&mut packet, self.queues.of_scheme(), cx);
+        if let Some(division) = self.scheme.division_mut() {
+            self.queues.pass(packet.wire_len(), division);
+        }
         packet.set_hop_time(cx.now);
         Some(self.leave_changed(packet, cx))
     }
@@ -85,8 +96,25 @@ impl Pipeline {
         if !self.behind.is_empty() {
             return self.behind.pop_front();
         }
-        let packet = self.queues.dequeue(self.scheme.division(), cx)?;
-        Some(self.leave(packet, cx))
+        if let AnyScheme::None = self.scheme {
+            return self.queues.discipline_mut().dequeue(cx);
+        }
+        if self.queues.are_two() {
+            return self.dequeue_from_lanes(cx);
+        }
+        let packet = self.queues.discipline_mut().dequeue(cx)?;
+        Some(self.leave_changed(packet, cx))
+    }
+    #[inline(never)]
+    fn dequeue_from_lanes(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
+        let packet = match self.scheme.division_mut() {
+            None => self.queues.discipline_mut().dequeue(cx),
+            Some(division) => self.queues.dequeue(division, cx),
+        }?;
+        if !self.scheme.touches(&packet, cx.now) {
+            return Some(packet);
+        }
+        Some(self.leave_changed(packet, cx))
     }
     /// Pass a packet that comes from a cache, not from the queue, through the egress.
     #[inline]

@@ -2,7 +2,7 @@
 //! packets arrive, and what it does to packets that leave. One machine has both, and they share
 //! its state.
 
-use crate::lanes::{Carried, Division, Lane};
+use crate::lanes::Division;
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
@@ -16,8 +16,6 @@ pub struct Backlog {
     pub bytes: u64,
     /// In packets.
     pub packets: u64,
-    /// What the link has carried, where there are two queues.
-    pub carried: Carried,
 }
 
 /// Packets that leave right after the first one that an egress returns, adjacent on the wire,
@@ -86,9 +84,13 @@ pub trait PortScheme: Send {
     fn division(&self) -> Option<&Division> {
         None
     }
-    /// Where the packet waits that [`PortScheme::on_arrival`] saw last.
-    fn lane(&self) -> Lane {
-        Lane::Others
+    /// The same, to count in what leaves.
+    fn division_mut(&mut self) -> Option<&mut Division> {
+        None
+    }
+    /// False if [`PortScheme::leave`] would do nothing with this packet, or for it.
+    fn touches(&self, _packet: &Packet, _now: Time) -> bool {
+        true
     }
     /// `packet` is next on the transmitter, and `queue` is what waits after it. The returned packet
     /// leaves first, then those pushed to `behind`: each of these counts as made by cutting.
@@ -125,8 +127,12 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
         (**self).division()
     }
     #[inline]
-    fn lane(&self) -> Lane {
-        (**self).lane()
+    fn division_mut(&mut self) -> Option<&mut Division> {
+        (**self).division_mut()
+    }
+    #[inline]
+    fn touches(&self, packet: &Packet, now: Time) -> bool {
+        (**self).touches(packet, now)
     }
     #[inline]
     fn leave(

@@ -6,7 +6,7 @@
 //! field with its description, none called `scheme`. They implement [`SchemeParams`].
 
 use crate::kickass;
-use crate::lanes::{Division, Lane};
+use crate::lanes::Division;
 use crate::port::{PortContext, PortInit};
 use crate::rcp;
 use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
@@ -130,8 +130,12 @@ macro_rules! schemes {
                 each!(self, [$($Variant)*], s => s.division(), none => None)
             }
             #[inline]
-            fn lane(&self) -> Lane {
-                each!(self, [$($Variant)*], s => s.lane(), none => Lane::Others)
+            fn division_mut(&mut self) -> Option<&mut Division> {
+                each!(self, [$($Variant)*], s => s.division_mut(), none => None)
+            }
+            #[inline]
+            fn touches(&self, packet: &Packet, now: Time) -> bool {
+                each!(self, [$($Variant)*], s => s.touches(packet, now), none => false)
             }
             #[inline]
             fn leave(

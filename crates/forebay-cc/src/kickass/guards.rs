@@ -44,26 +44,38 @@ impl Agreement {
 /// Losses that do not count as congestion. A router that signals empties its queue again and again:
 /// what is lost where codes come and no queue stands was lost by chance, unless it is much. Then
 /// the bottleneck is another router, which signals nothing, or the code is no router's. Each packet
-/// that arrives adds the share that may be lost, and each lost one takes a packet.
+/// that arrives adds the share that may be lost, unless a queue stands, and each lost one takes a
+/// packet.
 #[derive(Clone, Debug)]
 pub(super) struct LossCredit {
     /// Packets that may yet be lost.
     packets: f64,
     /// R was refuted: more was lost.
     pub refuted: bool,
+    /// A loss ended KA mode: the next stay has less credit.
+    left: bool,
     /// Least round trip of data, of all and of a window, and what a queue that stands adds to it.
     least: Span,
     recent: WindowedMinMax,
     stands: Span,
+    /// When KA mode began or ended, and how long it must stay away now.
+    since: Time,
+    pause: Span,
 }
 
 /// Most packets that are lost at once by chance, and that many more lose the gain. At a loss of 1 %
 /// and a share of 2 % the credit is used up once in 300 000 losses.
 const MOST_CREDIT_PACKETS: f64 = 10.0;
+/// What a loss takes where a queue stands: there it is congestion, unless flows that begin or end
+/// made the queue, which lasts some round trips.
+const STANDING_PACKETS: f64 = 2.5;
 /// Round trips and packets of the window at least. Rates between two codes are drawn: a queue that
 /// does not stand grows by 3 % of a round trip until the next one.
 const WINDOW_RTTS: u64 = 4;
 const WINDOW_PACKETS: u64 = 32;
+/// R is tried again so long after a loss ended KA mode; twice as long after each stay that was
+/// shorter than that.
+const FIRST_PAUSE: Span = Span::from_secs(10);
 /// Share of the round trip that is no queue.
 const EVEN_SHARE: u64 = 64;
 
@@ -72,15 +84,20 @@ impl LossCredit {
         LossCredit {
             packets: MOST_CREDIT_PACKETS,
             refuted: false,
+            left: false,
             least: Span::MAX,
             recent: WindowedMinMax::new(End::Smallest),
             stands: Span::ZERO,
+            since: Time::ZERO,
+            pause: FIRST_PAUSE,
         }
     }
     /// An ACK: of each packet that it delivers `share` may be lost. `gap`: time between two packets.
     pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, share: f64, (mss_bytes, gap): (u64, Span)) {
         let packets = ack.delivered_bytes as f64 / mss_bytes as f64;
-        self.packets = (self.packets + share * packets).min(MOST_CREDIT_PACKETS);
+        if self.stands.is_zero() {
+            self.packets = (self.packets + share * packets).min(MOST_CREDIT_PACKETS);
+        }
         if let (Some(sample), Some(srtt)) = (ack.rtt_sample, ack.rtt.srtt) {
             self.least = self.least.min(sample);
             let window = (srtt * WINDOW_RTTS).max(gap * WINDOW_PACKETS);
@@ -89,14 +106,30 @@ impl LossCredit {
         }
     }
     pub fn on_lost(&mut self) {
-        self.packets -= 1.0;
+        self.packets -= if self.stands.is_zero() { 1.0 } else { STANDING_PACKETS };
     }
     pub fn is_used_up(&self) -> bool {
         self.packets < 0.0
     }
-    /// What is lost now is lost by chance.
-    pub fn is_chance(&self) -> bool {
-        !self.is_used_up() && self.stands.is_zero()
+    /// KA mode begins.
+    pub fn on_entry(&mut self, now: Time) {
+        if self.left {
+            self.packets = self.packets.min(STANDING_PACKETS - 1.0);
+        }
+        (self.refuted, self.left, self.since) = (false, false, now);
+    }
+    /// A loss ends it.
+    pub fn on_leave(&mut self, now: Time) {
+        self.left = true;
+        self.refuted = self.is_used_up();
+        let short = now.since(self.since) < self.pause;
+        self.pause = if short { self.pause * 2 } else { FIRST_PAUSE };
+        self.since = now;
+    }
+    /// R may be tried again: whatever the loss was of, it is over.
+    pub fn is_over(&self, now: Time) -> bool {
+        let full = self.packets >= MOST_CREDIT_PACKETS - 1.0;
+        full && self.stands.is_zero() && now.since(self.since) >= self.pause
     }
 }
 

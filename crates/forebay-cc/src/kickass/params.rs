@@ -75,9 +75,9 @@ pub struct Params {
     /// Guard: a code counts once its datagram is complete and TCP has accepted it. `paper`: false;
     /// `recommended`: true.
     pub complete: Option<bool>,
-    /// Guard, with `complete`: what plain IP cuts for a small path MTU is no code: fragments of
-    /// equal length, and first ones of half the datagram or more, until they vary or a packet of
-    /// that length comes that no router may cut. `paper`: false; `recommended`: true.
+    /// Guard, with `complete`: as many fragments as plain IP makes for a small path MTU are no code
+    /// until the length of the first one varies, or a packet as long comes that no router may cut.
+    /// `paper`: false; `recommended`: true.
     pub doubt_mtu: Option<bool>,
     /// Guard: a rise of two codes or more, and a fall to less than half, count with the second code
     /// that agrees. Until then a rise waits, and a fall halves, once in a round trip. `paper`:

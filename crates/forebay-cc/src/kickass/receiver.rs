@@ -87,9 +87,10 @@ impl Mean {
 }
 
 /// Whether plain IP cuts on the path, for an MTU of less than the packets have: its first fragments
-/// look like codes. What is less than half of the datagram is told by its shape: all fragments but
-/// the last one are as long. Longer ones count once there were two lengths, or once something as
-/// long came that no router might cut.
+/// look like codes. As many fragments as an MTU makes are doubted until there are two lengths of
+/// first ones, which an MTU does not make, or something as long comes that no router might cut.
+/// A router of Kick-Ass makes two: it is doubted where it leaves half of the datagram or more in
+/// the first.
 #[derive(Clone, Copy, Debug)]
 enum PathMtu {
     /// Nothing was cut so far.
@@ -101,16 +102,16 @@ enum PathMtu {
 }
 
 impl PathMtu {
-    /// A datagram of `wire_len` bytes, cut at the length of `code`, is complete. True if the code
-    /// is a router's.
-    fn admits(&mut self, code: Code, wire_len: u16) -> bool {
-        let two = 2 * code.lead_bytes() + IPV4_HEADER_BYTES >= wire_len;
+    /// A datagram, cut at the length of `code`, is complete. True if the code is a router's.
+    fn admits(&mut self, code: Code, datagram: &DatagramView<'_>) -> bool {
+        let payload_bytes = datagram.wire_len - IPV4_HEADER_BYTES;
+        let of_mtu = datagram.pieces == payload_bytes.div_ceil(code.lead_bytes());
         match *self {
-            PathMtu::Unknown if two => *self = PathMtu::Doubtful(code, wire_len),
+            PathMtu::Unknown if of_mtu => *self = PathMtu::Doubtful(code, datagram.wire_len),
             PathMtu::Doubtful(other, _) if other != code => *self = PathMtu::Passes,
             _ => {}
         }
-        !matches!(self, PathMtu::Doubtful(..)) || !two
+        !matches!(self, PathMtu::Doubtful(..)) || !of_mtu
     }
     /// A datagram that no router might cut. The code that counts from now on, if one waited for
     /// that.
@@ -190,17 +191,6 @@ impl KickAssReceiver {
         self.state.waiting[self.state.oldest] = Some((id, code));
         self.state.oldest = (self.state.oldest + 1) % WAITING;
     }
-    /// A fragment in the middle of a datagram: where it is as long as the first one, both have the
-    /// length that an MTU allows.
-    fn on_middle(&mut self, piece: &PieceView) {
-        let of_mtu = |&(id, code): &(u32, Code)| {
-            id == piece.ip_id && code.lead_bytes() == piece.payload_bytes
-        };
-        let equal = self.state.waiting.iter().position(|w| w.as_ref().is_some_and(of_mtu));
-        if let Some(at) = equal.filter(|_| !matches!(self.state.mtu, PathMtu::Passes)) {
-            self.state.waiting[at] = None;
-        }
-    }
     fn take_waiting(&mut self, id: u32) -> Option<Code> {
         let at = self.state.waiting.iter().position(|w| w.is_some_and(|(other, _)| other == id))?;
         self.state.waiting[at].take().map(|(_, code)| code)
@@ -222,12 +212,17 @@ impl KickAssReceiver {
     }
     /// Count a datagram with payload.
     fn on_data(&mut self, now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        let wire_len = datagram.wire_len;
         let code = if !datagram.came_whole() {
+            let first = matches!(self.state.mtu, PathMtu::Unknown);
             let code = self.take_waiting(datagram.ip_id);
-            code.filter(|&code| self.state.mtu.admits(code, wire_len))
+            let code = code.filter(|&code| self.state.mtu.admits(code, datagram));
+            // The next packet tells: it must not wait for a delayed ACK.
+            if first && matches!(self.state.mtu, PathMtu::Doubtful(..)) && !self.state.mute {
+                return AckDemand::Now;
+            }
+            code
         } else if datagram.dont_fragment {
-            self.state.mtu.pass(wire_len)
+            self.state.mtu.pass(datagram.wire_len)
         } else {
             self.state.told.silent = self.state.told.silent.saturating_add(1);
             None
@@ -245,13 +240,7 @@ impl KickAssReceiver {
 
 impl Feedback for KickAssReceiver {
     fn on_piece(&mut self, now: Time, piece: &PieceView) {
-        if self.state.peer.is_none() {
-            return;
-        }
-        if !piece.is_leading() {
-            if piece.more {
-                self.on_middle(piece);
-            }
+        if !piece.is_leading() || self.state.peer.is_none() {
             return;
         }
         // Routers of IPv6 do not cut for an MTU.
@@ -356,16 +345,8 @@ mod tests {
         Report::find(&filled(receiver, now))
     }
     fn lead(receiver: &mut KickAssReceiver, now: Time, (ip_id, bytes): (u32, u16)) {
-        piece(receiver, now, (ip_id, bytes), (0, true));
-    }
-    fn piece(
-        receiver: &mut KickAssReceiver,
-        now: Time,
-        (ip_id, bytes): (u32, u16),
-        (offset, more): (u16, bool),
-    ) {
         let (wire_len, payload_bytes, ecn) = (bytes + 20, bytes, Ecn::NotEct);
-        let (dont_fragment, head) = (false, None);
+        let (offset, more, dont_fragment, head) = (0, true, false, None);
         let piece =
             PieceView { wire_len, payload_bytes, offset, more, dont_fragment, ip_id, ecn, head };
         receiver.on_piece(now, &piece);
@@ -540,12 +521,7 @@ mod tests {
     /// A datagram of 1500 bytes, cut as a router cuts for an MTU.
     fn cut_for(receiver: &mut KickAssReceiver, mtu: u16) {
         let most = (mtu - 20) / 8 * 8;
-        let mut offset = 0;
-        while offset < 1480 {
-            let bytes = most.min(1480 - offset);
-            piece(receiver, NOW, (1, bytes), (offset, offset + bytes < 1480));
-            offset += bytes;
-        }
+        lead(receiver, NOW, (1, most));
         let pieces = 1480u16.div_ceil(most);
         receiver.on_datagram(NOW, &DatagramView { pieces, ip_id: 1, ..DATA });
     }
@@ -570,20 +546,23 @@ mod tests {
         assert_eq!(cut(&mut varied, NOW, (1, 1464)), AckDemand::Now);
         let mut whole = receiver(&Params::default());
         for _ in 0..9 {
-            assert_eq!(cut(&mut whole, NOW, (1, 1472)), AckDemand::Policy);
+            cut(&mut whole, NOW, (1, 1472));
         }
+        assert_eq!(report(&mut whole, NOW), None);
         let shorter = DatagramView { dont_fragment: true, wire_len: 1499, ..DATA };
         assert_eq!(whole.on_datagram(NOW, &shorter), AckDemand::Policy);
         let passes = DatagramView { dont_fragment: true, ..DATA };
         assert_eq!(whole.on_datagram(NOW, &passes), AckDemand::Now);
         assert_eq!(report(&mut whole, NOW).unwrap().last, Some(code(1472)));
-        // Two routers of Kick-Ass: 640 of 880 bytes, 240 and 600.
+        // Two routers of Kick-Ass leave three pieces, as an MTU of 660 does.
         let mut two = receiver(&Params::default());
-        lead(&mut two, NOW, (1, 640));
-        piece(&mut two, NOW, (1, 240), (640, true));
-        piece(&mut two, NOW, (1, 600), (880, false));
-        two.on_datagram(NOW, &DatagramView { pieces: 3, ip_id: 1, ..DATA });
-        assert_eq!(report(&mut two, NOW).unwrap().last, Some(code(640)));
+        let mut cut_twice = |bytes| {
+            lead(&mut two, NOW, (1, bytes));
+            two.on_datagram(NOW, &DatagramView { pieces: 3, ip_id: 1, ..DATA })
+        };
+        cut_twice(640);
+        assert_eq!(cut_twice(640), AckDemand::Policy);
+        assert_eq!(cut_twice(648), AckDemand::Now);
     }
 
     #[test]

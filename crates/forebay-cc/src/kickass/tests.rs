@@ -657,11 +657,12 @@ fn losses_by_chance_leave_the_rate_and_much_loss_refutes_it() {
 }
 
 /// A 64th of 100 ms, and a packet's 0.81 ms, are no queue; for four round trips nothing is known.
+/// Then each loss takes a quarter of the credit, and nothing adds to it.
 #[test]
-fn where_a_queue_stands_each_loss_counts() {
-    assert_eq!(losing(1, 9, ms(2)).mode(), Mode::Ka);
-    assert_eq!(losing(1, 3, ms(3)).mode(), Mode::Ka);
-    assert_eq!(losing(1, 9, ms(3)).mode(), LOSS);
+fn where_a_queue_stands_few_losses_are_congestion() {
+    assert_eq!(losing(1, 50, ms(2)).mode(), Mode::Ka);
+    assert_eq!(losing(1, 8, ms(3)).mode(), Mode::Ka);
+    assert_eq!(losing(1, 11, ms(3)).mode(), LOSS);
 }
 
 /// Ten packets that may be cut are lost, and retransmissions pass: then one of each round trip may

@@ -97,6 +97,11 @@ impl Census {
         self.listeners.see(key);
         Lane::Listeners
     }
+    /// So many flows are active.
+    #[cfg(test)]
+    pub(super) fn assume(&mut self, listeners: u32, others: u32) {
+        self.active = ActiveFlows { listeners, others };
+    }
     /// An interval is over; d and R are these now.
     pub(super) fn on_interval(&mut self, now: Time, rtt: Span, rate_bps: f64) {
         let packets = Span::from_secs_f64(COUNT_PACKETS * PACKET_BITS / rate_bps);
@@ -138,5 +143,128 @@ fn lane_without_key(packet: &Packet, arena: &Arena) -> Lane {
         Kind::Fragment => Lane::Listeners,
         Kind::Tcp | Kind::Opaque if speaks() == Some(true) => Lane::Listeners,
         Kind::Tcp | Kind::Opaque => Lane::Others,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_base::{Addr, Endpoint, IpVersion, OptionList, TcpFields, TcpFlags};
+
+    /// A full segment of this flow.
+    fn data(flow: u32) -> Packet {
+        segment(flow, 1448, TcpFlags::ACK)
+    }
+    fn segment(flow: u32, payload: u16, flags: TcpFlags) -> Packet {
+        let end = |addr| Endpoint { addr: Addr(addr), port: 7 };
+        let fields = TcpFields { flags, ..TcpFields::default() };
+        Packet::tcp(IpVersion::V4, end(flow), end(0), fields, payload)
+    }
+    /// Packets of a flow come each 5 ms, and the intervals end; the first may be cut. When the last
+    /// one was taken for one of a listener, in ms.
+    fn listens_until_ms(rtt: Span, from_ms: u64) -> u64 {
+        let (mut census, arena) = (Census::new(), Arena::default());
+        let lane = |ms: u64| {
+            census.on_interval(Time::from_millis(ms), rtt, 10e6);
+            census.see(&data(1), ms == from_ms, &arena)
+        };
+        let ms: alloc::vec::Vec<u64> = (0..4000)
+            .map(|k| 5 * k)
+            .zip((0..4000).map(|k| 5 * k).map(lane))
+            .filter(|(_, lane)| *lane == Lane::Listeners)
+            .map(|(ms, _)| ms)
+            .collect();
+        assert_eq!(ms[0], from_ms, "it begins with the packet that may be cut");
+        assert!(ms.windows(2).all(|two| two[1] == two[0] + 5), "without a gap");
+        ms[ms.len() - 1] - from_ms
+    }
+
+    #[test]
+    fn a_flow_listens_for_one_to_two_terms_after_a_packet_that_may_be_cut() {
+        for from_ms in [1000, 1300, 1700, 1995] {
+            let ms = listens_until_ms(Span::from_millis(10), from_ms);
+            assert!((1000..=2000).contains(&ms), "{ms} from {from_ms}");
+            let ms = listens_until_ms(Span::from_millis(800), from_ms);
+            assert!((3200..=6400).contains(&ms), "{ms} from {from_ms}");
+        }
+    }
+
+    /// A term ends where an eighth of the bits is set: two terms set a quarter, and a flow that is
+    /// none of them finds both its bits with a chance of 1 in 16.
+    #[test]
+    fn few_of_the_others_pass_for_listeners_however_many_those_are() {
+        let (mut census, arena) = (Census::new(), Arena::default());
+        for (listeners, most) in [(500, 0.001), (100_000, 0.0625)] {
+            for flow in 0..listeners {
+                census.see(&data(flow), true, &arena);
+                if flow % 100 == 0 {
+                    census.on_interval(Time::from_millis(1), Span::from_millis(10), 1e9);
+                }
+            }
+            let wrong = (1..=10_000)
+                .filter(|flow| {
+                    census.see(&data(1_000_000 + flow), false, &arena) == Lane::Listeners
+                })
+                .count();
+            assert!(wrong as f64 / 1e4 <= most, "{wrong} of 10 000 beside {listeners}");
+        }
+    }
+
+    #[test]
+    fn both_kinds_are_counted_at_once_and_forgotten_after_two_times() {
+        let (mut census, arena) = (Census::new(), Arena::default());
+        let rtt = Span::from_millis(20);
+        for ms in 0..1000 {
+            census.on_interval(Time::from_millis(ms), rtt, 100e6);
+            (0..5).for_each(|flow| _ = census.see(&data(flow), true, &arena));
+            (500..1000).for_each(|flow| _ = census.see(&data(flow), false, &arena));
+            let ActiveFlows { listeners, others } = census.active();
+            assert!(ms == 0 || listeners == 5, "{listeners} at {ms} ms");
+            assert!(ms == 0 || (480..=520).contains(&others), "{others} at {ms} ms");
+        }
+        for ms in 1000..1300 {
+            census.on_interval(Time::from_millis(ms), rtt, 100e6);
+            census.see(&data(1), false, &arena);
+        }
+        assert_eq!(census.active(), ActiveFlows { listeners: 1, others: 0 });
+        census.on_interval(Time::from_secs(9), rtt, 100e6);
+        assert_eq!(census.active(), ActiveFlows::default(), "silence since");
+    }
+
+    /// More flows than can be told apart are counted as about 34 000.
+    #[test]
+    fn a_count_that_overflows_stays_finite() {
+        let (mut census, arena) = (Census::new(), Arena::default());
+        (0..300_000).for_each(|flow| _ = census.see(&data(flow), false, &arena));
+        census.on_interval(Time::from_millis(1), Span::from_millis(10), 1e9);
+        assert!((30_000..35_000).contains(&census.active().others), "{:?}", census.active());
+    }
+
+    #[test]
+    fn what_has_no_data_goes_with_listeners_if_it_offers_or_reports() {
+        let mut arena = Arena::default();
+        let mut census = Census::new();
+        let mut lane = |flags, fill: fn(&mut OptionList), arena: &mut Arena| {
+            let mut options = OptionList::EMPTY;
+            fill(&mut options);
+            let mut packet = segment(1, 0, flags);
+            packet.set_tcp_options(options, arena).expect("there is room");
+            let lane = census.see(&packet, false, arena);
+            arena.free(packet);
+            lane
+        };
+        let offer = |options: &mut OptionList| {
+            let offer = Offer { dither: false, explicit_tcp: true, thinning: true };
+            offer.push(options).expect("there is room");
+        };
+        let report = |options: &mut OptionList| {
+            let silent = Report { least: None, last: None, signalled: 0, silent: 1, rate: None };
+            silent.push(options).expect("there is room");
+        };
+        let (syn, ack) = (TcpFlags::SYN, TcpFlags::ACK);
+        assert_eq!(lane(syn, offer, &mut arena), Lane::Listeners);
+        assert_eq!(lane(ack, report, &mut arena), Lane::Listeners);
+        assert_eq!(lane(syn, |_| {}, &mut arena), Lane::Others);
+        assert_eq!(lane(ack, |_| {}, &mut arena), Lane::Others);
     }
 }

@@ -16,9 +16,10 @@ pub enum Fallback {
     Hardened,
 }
 
-/// Signals end above this share of the limit: see [`Occupancy::is_high`], too.
+/// Signals end above this share of the limit, and where a packet of each flow waits: so many do
+/// where flows obey, too, as their phases have it. See [`Occupancy::is_high`].
 const HIGH: f64 = 0.5;
-/// They come back below this one.
+/// They come back below this one, and the same share of that number.
 const LOW: f64 = 0.35;
 /// A trial comes after this time where flows that listen are not alone.
 const WAIT: Span = Span::from_secs(16);
@@ -29,6 +30,9 @@ const WAIT_ALONE: Span = Span::from_secs(2);
 const TRIAL_RTTS: u64 = 4;
 /// Round-trip times that fallback lasts at least.
 const MIN_RTTS: u64 = 2;
+/// R is divided at once where flows became so many times as many, and more by the number for which
+/// the first R is.
+const SURGE: f64 = 2.0;
 /// d is no less than so many packets of a flow at R take: a flow learns of R with its own packets,
 /// and one that sends less than one in d would not be counted.
 const LEAST_GAPS: f64 = 4.0;
@@ -62,12 +66,17 @@ impl Occupancy {
 pub(super) struct IntervalSample {
     pub(super) now: Time,
     pub(super) filling: Occupancy,
+    /// The limit in packets.
+    pub(super) limit_packets: f64,
     /// d.
     pub(super) rtt: Span,
     /// R is below the smallest code: other traffic leaves nothing to participating flows.
     pub(super) starved: bool,
     /// So many flows have an even share of just the smallest code.
     pub(super) most_flows: f64,
+    /// The flows that listen, where nobody else is in their queue; None: see
+    /// [`Mode::count_flow`].
+    pub(super) alone: Option<f64>,
 }
 
 /// Whether a port signals.
@@ -79,10 +88,11 @@ pub(super) enum Mode {
 }
 
 impl Mode {
-    pub(super) fn new(rule: Fallback) -> Mode {
+    /// The first R is for `first_flows` flows.
+    pub(super) fn new(rule: Fallback, first_flows: f64) -> Mode {
         match rule {
             Fallback::Paper => Mode::Paper(false),
-            Fallback::Hardened => Mode::Hardened(Box::new(Hardened::new())),
+            Fallback::Hardened => Mode::Hardened(Box::new(Hardened::new(first_flows))),
         }
     }
     /// False: fallback.
@@ -115,9 +125,22 @@ impl Mode {
             Mode::Hardened(_) => LEAST_GAPS * gap_s,
         }
     }
+    /// A surge of flows since it was last asked for: the factor by which there are more, and how
+    /// many there are.
+    pub(super) fn take_growth(&mut self) -> Option<(f64, f64)> {
+        match self {
+            Mode::Paper(_) => None,
+            Mode::Hardened(hardened) => hardened.growth.take(),
+        }
+    }
     /// True if R keeps its first value: no participating flow has sent anything.
     pub(super) fn waits(&self) -> bool {
         matches!(self, Mode::Hardened(hardened) if !hardened.began)
+    }
+    /// True if [`Mode::on_leaving`] does anything.
+    #[inline]
+    pub(super) fn looks_at_leaving(&self) -> bool {
+        matches!(self, Mode::Paper(_))
     }
     /// A packet leaves; `filling` is the queue after it.
     #[inline]
@@ -139,8 +162,7 @@ impl Mode {
             Mode::Hardened(hardened) => hardened.on_arrival(now, filling, is_full),
         }
     }
-    /// It is of some flow, and a router may cut it or not.
-    #[inline]
+    /// It is of some flow, and a router may cut it or not: where all wait in one queue.
     pub(super) fn count_flow(&mut self, packet: &Packet, may_be_cut: bool, arena: &Arena) {
         if let Mode::Hardened(hardened) = self
             && let Some(key) = flows::key(packet, arena)
@@ -183,7 +205,14 @@ pub(super) struct Hardened {
     /// A packet found no room after more than d above [`HIGH`].
     overflowed_at: Option<Time>,
     flows: FlowCount,
+    /// The first R is for so many of them, and R now.
+    first_flows: f64,
+    known_flows: f64,
+    /// By which they have grown since R was computed for them, and to what.
+    growth: Option<(f64, f64)>,
     listeners: CooperatingShare,
+    /// [`IntervalSample::alone`].
+    alone: Option<f64>,
     /// A participating flow has sent something.
     began: bool,
     /// Participating flows were alone when the state began.
@@ -193,8 +222,11 @@ pub(super) struct Hardened {
 }
 
 impl Hardened {
-    fn new() -> Hardened {
+    fn new(first_flows: f64) -> Hardened {
         Hardened {
+            first_flows,
+            known_flows: first_flows,
+            growth: None,
             state: State::Signals,
             since: Time::ZERO,
             queue: 0.0,
@@ -205,6 +237,7 @@ impl Hardened {
             overflowed_at: None,
             flows: FlowCount::new(),
             listeners: CooperatingShare::new(),
+            alone: None,
             began: false,
             were_alone: false,
             failures: 0,
@@ -212,7 +245,7 @@ impl Hardened {
     }
     fn flow_share(&self) -> Option<(f64, f64)> {
         let drains = 1.0 - self.queue.min(1.0) / 2.0;
-        (self.state != State::Signals).then(|| (1.0 / self.flows.flows(), drains))
+        (self.state != State::Signals).then(|| (1.0 / self.flows(), drains))
     }
     fn on_arrival(&mut self, now: Time, filling: Occupancy, is_full: impl FnOnce() -> bool) {
         if filling.is_high() {
@@ -233,39 +266,66 @@ impl Hardened {
         (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
     }
     fn on_interval(&mut self, look: IntervalSample) {
-        let IntervalSample { now, filling, rtt, starved, most_flows } = look;
+        let IntervalSample { now, filling, limit_packets, rtt, starved, most_flows, alone } = look;
+        self.alone = alone;
+        self.began |= alone.is_some_and(|flows| flows > 0.0);
         let queue = filling.share();
         let steps = now.since(self.looked_at).as_secs_f64() / rtt.as_secs_f64();
         self.looked_at = now;
         self.queue = queue;
         self.mean += (1.0 - libm::exp(-steps)) * (queue - self.mean);
-        if self.mean < LOW {
+        self.count_newcomers();
+        if self.flows.roll(now, rtt) {
+            self.listeners.roll();
+            if self.began {
+                self.known_flows = self.flows();
+            }
+        }
+        let (high, low) = self.marks(limit_packets);
+        if self.mean < low {
             _ = self.low_since.get_or_insert(now)
         } else {
             self.low_since = None
         }
-        if self.flows.roll(now, rtt) {
-            self.listeners.roll();
-        }
         let lasted = now.since(self.since);
         let full = self.high_since.zip(self.overflowed_at);
-        let overflows = full.is_some_and(|(high, full)| full.since(high) > rtt);
+        let overflows = high < 1.0 && full.is_some_and(|(since, at)| at.since(since) > rtt);
         match self.state {
-            State::Signals if self.mean > HIGH || overflows || starved => {
+            State::Signals if self.mean > high || overflows || starved => {
                 self.enter(State::Silent, now)
             }
             State::Signals => {}
-            State::Silent if self.flows.flows() > CODABLE * most_flows => {}
+            State::Silent if self.flows() > CODABLE * most_flows => {}
             State::Silent => self.on_silent_interval(now, rtt),
             State::Trial if lasted < rtt * TRIAL_RTTS => {}
-            State::Trial if self.mean < LOW => self.enter(State::Signals, now),
+            State::Trial if self.mean < low => self.enter(State::Signals, now),
             // The others left meanwhile.
             State::Trial if self.is_alone() && !self.were_alone => self.enter(State::Trial, now),
             State::Trial => self.enter(State::Silent, now),
         }
     }
+    /// In its queue in the last full time, at least 1.
+    fn flows(&self) -> f64 {
+        self.alone.map_or_else(|| self.flows.flows(), |flows| flows.max(1.0))
+    }
+    /// The same, or those of the time that runs if they are more.
+    fn flows_lately(&self) -> f64 {
+        self.alone.map_or_else(|| self.flows.lately(), |flows| flows.max(1.0))
+    }
+    /// The shares of the limit above which signals end, and below which they come back.
+    fn marks(&self, limit_packets: f64) -> (f64, f64) {
+        let phases = self.flows_lately() / limit_packets;
+        (HIGH.max(phases), LOW.max(phases * LOW / HIGH))
+    }
+    fn count_newcomers(&mut self) {
+        let flows = self.flows_lately();
+        if flows >= SURGE * self.known_flows && flows >= self.known_flows + self.first_flows {
+            self.growth = Some((flows / self.known_flows, flows));
+            self.known_flows = flows;
+        }
+    }
     fn is_alone(&self) -> bool {
-        self.listeners.share() >= ALONE
+        self.alone.is_some() || self.listeners.share() >= ALONE
     }
     fn on_silent_interval(&mut self, now: Time, rtt: Span) {
         let lasted = now.since(self.since);
@@ -301,7 +361,16 @@ mod tests {
             (0..flows).for_each(|flow| port.flows.see(mix64(flow + 7)));
             let filling = Occupancy { waits, limit: 100 };
             let now = Time::ZERO + STEP * k;
-            port.on_interval(IntervalSample { now, filling, rtt: D, starved, most_flows: 10.0 });
+            let (limit_packets, most_flows, alone) = (100.0, 10.0, None);
+            port.on_interval(IntervalSample {
+                now,
+                filling,
+                limit_packets,
+                rtt: D,
+                starved,
+                most_flows,
+                alone,
+            });
             port.state
         };
         intervals.map(state).collect()
@@ -311,7 +380,7 @@ mod tests {
     /// on, and low for d.
     #[test]
     fn signals_come_back_on_trial_and_the_loop_four_round_trips_later() {
-        let mut port = Hardened::new();
+        let mut port = Hardened::new(20.0);
         let filled = states(&mut port, 1..13, (4, 90, false));
         assert_eq!(filled.iter().position(|&state| state == State::Silent), Some(8));
         let drained = states(&mut port, 13..120, (4, 0, false));
@@ -326,7 +395,7 @@ mod tests {
     #[test]
     fn no_trial_comes_where_an_even_share_has_no_code() {
         for (flows, comes) in [(8, true), (12, false)] {
-            let mut port = Hardened::new();
+            let mut port = Hardened::new(20.0);
             let signals = |state: &State| *state != State::Silent;
             assert!(states(&mut port, 1..2, (flows, 0, true)).iter().all(|s| !signals(s)));
             let later = states(&mut port, 2..5000, (flows, 0, true));

@@ -72,7 +72,7 @@ pub enum Beside {
 #[serde(default, deny_unknown_fields)]
 pub struct KickAssPortParams {
     /// Values of the keys that are not given: "recommended" (rounding "shared", rtt_average
-    /// "trimmed", tagged, fallback "hardened", explicit_tcp, beside "two-queues") or "paper"; each
+    /// "trimmed", tagged, time_handshakes, fallback "hardened", explicit_tcp, beside "two-queues") or "paper"; each
     /// for senders with the preset of that name. Default: "recommended".
     #[serde(skip_serializing)]
     pub preset: Option<Preset>,
@@ -107,6 +107,9 @@ pub struct KickAssPortParams {
     /// DF and 600 to 611 bytes do, as in the paper. Default: that of
     /// `preset`.
     pub tagged: bool,
+    /// If true, the time from a SYN that offers Kick-Ass to the next packet of its flow is a
+    /// round-trip time, too, and the first one replaces `initial_rtt`. Default: that of `preset`.
+    pub time_handshakes: bool,
     /// When ports stop signalling: "paper" (while more than half of the queue limit is used) or
     /// "hardened" (by averages, with hysteresis and trials). Default: that of
     /// `preset`.
@@ -158,6 +161,7 @@ impl KickAssPortParams {
             count_cuts: true,
             rtt_average: RttAverage::Moving,
             tagged: false,
+            time_handshakes: false,
             fallback: Fallback::Paper,
             explicit_tcp: false,
             beside: Beside::OneQueue,
@@ -173,6 +177,7 @@ impl KickAssPortParams {
             ipv6: Ipv6::Header,
             rtt_average: RttAverage::Trimmed,
             tagged: true,
+            time_handshakes: true,
             fallback: Fallback::Hardened,
             explicit_tcp: true,
             beside: Beside::TwoQueues,

@@ -20,7 +20,7 @@ fn quick(alpha: f64, beta: f64) -> RcpPortParams {
 }
 
 fn bytes_of(bytes: u64) -> Backlog {
-    Backlog { bytes, ..Backlog::default() }
+    Backlog { bytes, packets: 0 }
 }
 
 /// The rate that a port publishes.

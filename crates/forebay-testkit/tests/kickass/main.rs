@@ -5,6 +5,7 @@ mod defaults;
 mod flows;
 mod ipv6;
 mod paper;
+mod points;
 mod ports;
 #[path = "../ways/mod.rs"]
 mod ways;

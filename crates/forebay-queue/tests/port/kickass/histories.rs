@@ -205,7 +205,7 @@ impl History {
 }
 
 fn backlog(packets: f64) -> Backlog {
-    Backlog { bytes: (packets * 1500.0) as u64, packets: packets as u64, ..Backlog::default() }
+    Backlog { bytes: (packets * 1500.0) as u64, packets: packets as u64 }
 }
 
 fn published(port: &KickAssPort, now: Time, name: &str) -> f64 {
