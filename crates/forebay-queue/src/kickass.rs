@@ -74,8 +74,8 @@
 //! smallest code, which end points that agreed on it take for that, and others for 120 kbit/s; the
 //! smallest code that says a rate is then the next one, 128 kbit/s.
 //!
-//! It hurts after the bottleneck of flows whose hosts know no order, where a port that falls back is
-//! silent; `forebay reproduce kickass/limits` compares it with RCP, TCP and AQMs.
+//! It hurts after the bottleneck of flows whose hosts know no order, where a port that falls back
+//! is silent; `forebay reproduce kickass/limits` compares it with RCP, TCP and AQMs.
 
 mod census;
 mod cut;

@@ -42,15 +42,14 @@ impl Measured<'_> {
             | Measure::FlowShare { .. }
             | Measure::FlowSpread { .. }
             | Measure::ClassShare { .. }
-            | Measure::ClassSums { .. } => self.of_flows(measure),
+            | Measure::ClassSums { .. }
+            | Measure::SlowStartPeak { .. } => self.of_flows(measure),
             Measure::JainBins { .. } | Measure::ThroughputBins { .. } => self.of_bins(measure),
             Measure::LinkShare { .. }
             | Measure::QueueDelay { .. }
+            | Measure::PhaseShare { .. }
             | Measure::ClassGoodput { .. }
             | Measure::ClassReaches { .. } => self.of_epochs(measure),
-            Measure::PhaseShare { class, phase, take } => {
-                take.of(&self.recording.phase_shares(class, phase))
-            }
             // Of two runs: given by the one that has both.
             Measure::Paired { .. } | Measure::Against { .. } => None,
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
@@ -90,10 +89,6 @@ impl Measured<'_> {
             }
             Measure::ProfileFollows { link, packets, over_s, within_s } => {
                 self.profile_follows(self.link(link), *packets, *over_s, *within_s)
-            }
-            Measure::SlowStartPeak { flow, segment_bytes } => {
-                let bytes = self.recording.slow_start_bytes(index(*flow))?;
-                Some(bytes as f64 / f64::from(*segment_bytes))
             }
             Measure::JainSampled { every_s, over, within_s } => {
                 self.jain_sampled(*every_s, *over, within_s.unwrap_or([0.0, f64::INFINITY]))
@@ -141,7 +136,7 @@ impl Measured<'_> {
         }
     }
 
-    /// What is kept of single flows.
+    /// What is kept of single flows, and what classes have of it.
     fn of_flows(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::FlowMetric { flow, metric } => number(self.flow(*flow).numbers(), metric),
@@ -154,6 +149,10 @@ impl Measured<'_> {
                 let numbers = flows.map(|flow| self.result.per_flow[flow].numbers());
                 let values: Vec<f64> = numbers.filter_map(|numbers| number(numbers, of)).collect();
                 Take::Spread.of(&values)
+            }
+            Measure::SlowStartPeak { flow, segment_bytes } => {
+                let bytes = self.recording.slow_start_bytes(index(*flow))?;
+                Some(bytes as f64 / f64::from(*segment_bytes))
             }
             Measure::ClassShare { class } => {
                 let goodput = |class: Option<&str>| {
@@ -218,6 +217,9 @@ impl Measured<'_> {
                 let link = self.link(link);
                 let looks = epochs_s.iter().flat_map(|&epoch_s| self.recording.within(epoch_s));
                 take.of(&looks.map(|look| look.queue_s[link]).collect::<Vec<_>>())
+            }
+            Measure::PhaseShare { class, phase, take } => {
+                take.of(&self.recording.phase_shares(class, phase))
             }
             Measure::ClassGoodput { class, epochs_s } => {
                 let (class, flows) = self.recording.class(class);

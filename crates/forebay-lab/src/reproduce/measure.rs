@@ -28,8 +28,8 @@ pub(super) enum Measure {
     ClassSums { class: String, of: String, by: String, to: Option<String> },
     /// Mean goodput of the flows of a class by that of all flows: 1 is an even share.
     ClassShare { class: String },
-    /// Over the flows of a class, the share of the looks at which the controller of its sender is in
-    /// a phase, of those with a connection.
+    /// Over the flows of a class, the share of the looks at which the controller of its sender is
+    /// in a phase, of those with a connection.
     PhaseShare { class: String, phase: String, take: Take },
     /// Busy share of a directed link between routers, in the window of the run.
     Utilisation { link: String },

@@ -44,8 +44,8 @@ impl BufferLimit {
 impl Sender {
     // The peer's window.
 
-    /// The first window that the peer announces, in units of `1 << shift` bytes. `una`: what its SYN
-    /// acknowledges.
+    /// The first window that the peer announces, in units of `1 << shift` bytes. `una`: what its
+    /// SYN acknowledges.
     pub(in crate::path) fn set_first_window(&mut self, window: u16, una: u64, shift: u8) {
         self.peer_edge = una.max(1) + (u64::from(window) << shift);
         self.last_window = window;
