@@ -12,7 +12,9 @@
 //! 2. TCP mode, from the start: NewReno (or CUBIC). DF is clear on full-sized packets (section
 //!    II-B). The first code leads to KA mode: one round trip after the first data;
 //! 3. KA mode: `pacing_rate = R`, and as a backstop
-//!    `cwnd = max(4, ceil(1.25 R srtt / P) + 2) SMSS`, P the length of a full-sized packet;
+//!    `cwnd = max(4, ceil(1.25 R srtt / P) + 2) SMSS`, P the length of a full-sized packet; with
+//!    `loss_share`, `min(srtt, 2 least)` in place of `srtt`: the least round trip, of the last 10 s
+//!    once KA mode has lasted that long;
 //! 4. silence: no code for more than a round trip, 50 ms and 4 packets, though at least 4 packets
 //!    that might have been cut were acknowledged: TCP mode with `cwnd = ssthresh = R srtt`, until a
 //!    code comes (section II-C2);
@@ -35,13 +37,13 @@
 //! Rule 10, with `loss_share`: while codes come, losses leave KA mode as it is, up to that share,
 //! ten packets at once. What is more refutes R: neither a pause nor a spurious loss brings it back.
 //! Where a queue stands, however short, nothing is added, and a loss counts 2.5 times: the losses
-//! are of a bottleneck that does not signal. After 10 s R is tried again if no queue stands; after
-//! each try that fails, twice as late.
+//! are of a bottleneck that does not signal. R that was refuted is left alone in silence. After
+//! recovery slow start leads TCP mode towards R, until a loss, silence or a queue that stands for a
+//! round trip; after each such failure it waits, 10 s at first, then twice as long.
 //!
 //! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, and on all of
-//! the first flight but one; on 2 in TCP mode once a code was seen, where indicators are a second
-//! apart.
-//! It saves fragments: a cut costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost
+//! the first flight but one; on 2 in TCP mode once a code was seen, and on one of 8 packets, where
+//! indicators are a second apart. What is sent again may not be cut. It saves fragments: a cut costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost
 //! twice as often.
 //!
 //! Guards against codes that no router meant: each is a parameter.
@@ -78,7 +80,7 @@ use crate::controller::{
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
 use forebay_signal::kickass::{Code, Indicator, Offer, Report};
-use guards::{Agreement, FragmentableLossGuard, LossCredit};
+use guards::{Agreement, Attempt, FragmentableLossGuard, LossCredit};
 use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
@@ -92,6 +94,8 @@ const SILENT_PACKETS: u64 = 4;
 const SILENT_TIME: Span = Span::from_millis(50);
 /// Packets of a round trip on which DF is clear in TCP mode, with thinning, once a code was seen.
 const CLEAR_IN_TCP: u32 = 2;
+/// Packets of which one may be cut there: a small window would lose more often.
+const PACKETS_PER_CLEAR_IN_TCP: u32 = 8;
 /// The same while packets that may be cut do not arrive.
 const CLEAR_IF_WARY: u32 = 1;
 /// Rule 8.
@@ -250,7 +254,11 @@ impl KickAss {
     /// Rule 3.
     fn set_limits(&mut self) {
         let Some(rate) = self.rate else { return };
-        let segments = libm::ceil(WINDOW_SHARE * self.bdp_bytes(rate) / self.mss_bytes() as f64);
+        let Cold { settings, losses, .. } = &*self.cold;
+        let rtt = self.rtt();
+        let rtt = if settings.loss_share > 0.0 { losses.without_queue(rtt) } else { rtt };
+        let packets = rate.bytes_in(rtt) as f64 / self.packet_bytes() as f64;
+        let segments = libm::ceil(WINDOW_SHARE * packets);
         let segments = (segments as u64 + WINDOW_SEGMENTS).max(MIN_WINDOW_SEGMENTS);
         let cwnd_bytes = (segments * self.mss_bytes()).min(Limits::MAX_CWND_BYTES);
         self.limits = Limits { pacing_rate: Some(rate), ..Limits::window(cwnd_bytes) };
@@ -298,7 +306,11 @@ impl KickAss {
             let ssthresh = self.window_before(now).max(cwnd);
             *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         }
-        if self.mode != Mode::Tcp(Reason::None) {
+        if self.cold.losses.fails(now) {
+            self.set_ssthresh(self.tcp.limits().cwnd_bytes);
+        }
+        let refuted = self.mode == Mode::Tcp(Reason::Loss) && self.cold.losses.refuted;
+        if self.mode != Mode::Tcp(Reason::None) && !refuted {
             self.mode = Mode::Tcp(Reason::Signal);
         }
         self.cold.agreement.forget();
@@ -361,6 +373,8 @@ impl KickAss {
         self.count_from(now);
         self.heard = true;
         if self.explicit && code == Code::MIN {
+            // A router that signals is in charge.
+            self.cold.losses.refuted = false;
             return self.leave_silently(now);
         }
         let Cold { settings, agreement, .. } = &mut *self.cold;
@@ -389,11 +403,27 @@ impl KickAss {
         true
     }
     /// Rule 5, the return path.
-    fn has_caught_up(&self, now: Time, ack: &Ack<'_>) -> bool {
+    fn has_caught_up(&self, ack: &Ack<'_>) -> bool {
         let after_loss = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
         let Some(rate) = self.rate.filter(|_| after_loss) else { return false };
-        let Cold { settings, losses, .. } = &*self.cold;
-        self.tcp_bps() >= rate.bps() || settings.loss_share > 0.0 && losses.is_over(now)
+        self.tcp_bps() >= rate.bps()
+    }
+    /// Rule 10: slow start leads towards R again.
+    fn hasten(&mut self, now: Time, ack: &Ack<'_>) {
+        let due = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
+        if !due || self.cold.settings.loss_share == 0.0 {
+            return;
+        }
+        match self.cold.losses.step(now) {
+            Some(Attempt::Begins) => self.set_ssthresh(u64::MAX),
+            Some(Attempt::Ends) => self.set_ssthresh(self.tcp.limits().cwnd_bytes),
+            None => {}
+        }
+    }
+    fn set_ssthresh(&mut self, ssthresh_bytes: u64) {
+        let cwnd_bytes = self.tcp.limits().cwnd_bytes;
+        let Cold { settings, init, .. } = &*self.cold;
+        *self.tcp = Tcp::with(settings.tcp, init, cwnd_bytes, ssthresh_bytes);
     }
 
     /// What is written on a full-sized packet of data.
@@ -423,8 +453,8 @@ impl KickAss {
         if watched && cold.df.is_blocked(now) || wary && next.retransmission {
             return HeaderEdits::default();
         }
-        // It was sent without, and would be 8 bytes too long.
-        if next.version == IpVersion::V6 && next.retransmission {
+        // It was sent without, and would be 8 bytes too long. And what is lost again costs a timeout.
+        if (next.version == IpVersion::V6 || thins) && next.retransmission {
             return HeaderEdits::default();
         }
         let most = match self.mode {
@@ -438,7 +468,8 @@ impl KickAss {
             // One shows that packets of this length pass whole (`doubt_mtu`).
             !(thins && sent == 1 && cold.clearing.spares_one())
         } else {
-            cold.clearing.takes(now, rtt, most)
+            let spacing = if rare && cold.code.is_some() { PACKETS_PER_CLEAR_IN_TCP } else { 1 };
+            cold.clearing.takes(now, rtt, most, spacing)
         };
         if !clear {
             return HeaderEdits::default();
@@ -508,8 +539,10 @@ impl Controller for KickAss {
             return self.set_limits();
         }
         self.tcp.on_ack(now, ack);
-        if self.has_caught_up(now, ack) {
+        if self.has_caught_up(ack) {
             self.enter_ka(now);
+        } else {
+            self.hasten(now, ack);
         }
     }
 
@@ -533,6 +566,8 @@ impl Controller for KickAss {
             let window = self.leave_on_loss(now, event.flight_size_bytes);
             event.flight_size_bytes = event.flight_size_bytes.max(window);
             self.count_from(now);
+        } else {
+            _ = self.cold.losses.fails(now);
         }
         self.tcp.on_congestion(now, &event);
     }
@@ -550,6 +585,8 @@ impl Controller for KickAss {
             let window = self.leave_on_loss(now, timeout.flight_size_bytes);
             timeout.flight_size_bytes = timeout.flight_size_bytes.max(window);
             self.count_from(now);
+        } else {
+            _ = self.cold.losses.fails(now);
         }
         self.tcp.on_rto(now, &timeout);
     }

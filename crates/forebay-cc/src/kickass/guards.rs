@@ -57,10 +57,25 @@ pub(super) struct LossCredit {
     /// Least round trip of data, of all and of a window, and what a queue that stands adds to it.
     least: Span,
     recent: WindowedMinMax,
+    /// The least one without the queue of today.
+    base: Span,
+    lately: WindowedMinMax,
     stands: Span,
-    /// When KA mode began or ended, and how long it must stay away now.
+    /// When KA mode began.
     since: Time,
+    /// Slow start leads to R from then on, does so now, or led to this stay in KA mode; and how
+    /// long it waits after a failure.
+    next_at: Time,
+    tries: bool,
+    tried: bool,
     pause: Span,
+}
+
+/// What becomes of slow start towards R.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Attempt {
+    Begins,
+    Ends,
 }
 
 /// Most packets that are lost at once by chance, and that many more lose the gain. At a loss of 1 %
@@ -73,9 +88,13 @@ const STANDING_PACKETS: f64 = 2.5;
 /// does not stand grows by 3 % of a round trip until the next one.
 const WINDOW_RTTS: u64 = 4;
 const WINDOW_PACKETS: u64 = 32;
-/// R is tried again so long after a loss ended KA mode; twice as long after each stay that was
-/// shorter than that.
+/// Slow start leads towards R at once after a loss ended KA mode. Where that fails, or the KA mode
+/// to which it leads is shorter than that, it waits for this long, then for twice as long.
 const FIRST_PAUSE: Span = Span::from_secs(10);
+/// Round trips whose least one is that of the path.
+const BASE_WINDOW: Span = Span::from_secs(10);
+/// Times the least round trip that the window of rule 3 reaches.
+const MOST_BASES: u64 = 2;
 /// Share of the round trip that is no queue.
 const EVEN_SHARE: u64 = 64;
 
@@ -87,8 +106,13 @@ impl LossCredit {
             left: false,
             least: Span::MAX,
             recent: WindowedMinMax::new(End::Smallest),
+            base: Span::MAX,
+            lately: WindowedMinMax::new(End::Smallest),
             stands: Span::ZERO,
             since: Time::ZERO,
+            next_at: Time::ZERO,
+            tries: false,
+            tried: false,
             pause: FIRST_PAUSE,
         }
     }
@@ -100,10 +124,19 @@ impl LossCredit {
         }
         if let (Some(sample), Some(srtt)) = (ack.rtt_sample, ack.rtt.srtt) {
             self.least = self.least.min(sample);
-            let window = (srtt * WINDOW_RTTS).max(gap * WINDOW_PACKETS);
+            let lately = self.lately.add(now, sample, BASE_WINDOW);
+            // The path may have become longer. Its queue would have ended KA mode.
+            let lasts = now.since(self.since) > BASE_WINDOW;
+            self.base = if lasts { lately } else { ack.rtt.min.min(lately) };
+            let rtts = if self.tries { 1 } else { WINDOW_RTTS };
+            let window = (srtt * rtts).max(gap * WINDOW_PACKETS);
             let even = self.least + srtt / EVEN_SHARE + gap;
             self.stands = self.recent.add(now, sample, window).saturating_sub(even);
         }
+    }
+    /// `rtt` without most of the queue in it.
+    pub fn without_queue(&self, rtt: Span) -> Span {
+        if self.base == Span::MAX { rtt } else { rtt.min(self.base * MOST_BASES) }
     }
     pub fn on_lost(&mut self) {
         self.packets -= if self.stands.is_zero() { 1.0 } else { STANDING_PACKETS };
@@ -116,20 +149,40 @@ impl LossCredit {
         if self.left {
             self.packets = self.packets.min(STANDING_PACKETS - 1.0);
         }
+        self.tried = core::mem::take(&mut self.tries);
         (self.refuted, self.left, self.since) = (false, false, now);
     }
     /// A loss ends it.
     pub fn on_leave(&mut self, now: Time) {
         self.left = true;
         self.refuted = self.is_used_up();
-        let short = now.since(self.since) < self.pause;
-        self.pause = if short { self.pause * 2 } else { FIRST_PAUSE };
-        self.since = now;
+        // TCP answers for what was lost.
+        self.packets = self.packets.max(0.0);
+        if now.since(self.since) >= self.pause {
+            (self.next_at, self.pause) = (now, FIRST_PAUSE);
+        } else if self.tried {
+            self.wait(now);
+        }
     }
-    /// R may be tried again: whatever the loss was of, it is over.
-    pub fn is_over(&self, now: Time) -> bool {
-        let full = self.packets >= MOST_CREDIT_PACKETS - 1.0;
-        full && self.stands.is_zero() && now.since(self.since) >= self.pause
+    fn wait(&mut self, now: Time) {
+        (self.next_at, self.pause) = (now + self.pause, self.pause * 2);
+    }
+    /// In TCP mode after a loss, out of recovery: what slow start towards R does now, if it changes.
+    pub fn step(&mut self, now: Time) -> Option<Attempt> {
+        if !self.stands.is_zero() {
+            return self.fails(now).then_some(Attempt::Ends);
+        }
+        let begins = !self.tries && now >= self.next_at;
+        self.tries |= begins;
+        begins.then_some(Attempt::Begins)
+    }
+    /// Slow start towards R found a loss, a queue or silence. False: there was none.
+    pub fn fails(&mut self, now: Time) -> bool {
+        let tried = core::mem::take(&mut self.tries);
+        if tried {
+            self.wait(now);
+        }
+        tried
     }
 }
 

@@ -567,6 +567,18 @@ fn thinning_spreads_what_may_be_cut_over_the_round_trip() {
     let times = count(&mut flow, Some(says(code(1400))));
     assert_eq!(flow.mode(), LOSS);
     assert!((19..=21).contains(&times.len()), "{}", times.len());
+    // One of eight in a small window, and none that is sent again.
+    let spaced = (0..80).filter(|_| {
+        flow.now += ms(100);
+        clear(flow.send())
+    });
+    // Each second one is an indicator: 9 of 72.
+    assert_eq!(spaced.count(), 9);
+    (0..20).for_each(|_| {
+        flow.now += ms(100);
+        let again = NextPacket { retransmission: true, number: flow.number, ..next_packet() };
+        assert!(!clear(flow.send_next(again)));
+    });
 }
 
 // Guards.
@@ -616,6 +628,9 @@ fn losing(lost: u32, flights: u32, longer: Span) -> Flow {
     ack_of(&mut flow, ms(100));
     for flight in 0..flights {
         for packet in 0..100 {
+            if flow.mode() == LOSS {
+                return flow;
+            }
             flow.now += ms(1);
             if packet < lost {
                 let (number, bytes, sent_at) = (u64::from(flight), MSS as u32, flow.now);
@@ -722,4 +737,57 @@ fn parameters_outside_their_ranges_are_refused() {
     let expected =
         ["clear_per_rtt", "silence_rtts", "silence_rtts", "loss_share", "interface_mbps"];
     assert_eq!(names, expected);
+}
+
+/// 14.769 Mbit/s are 123.08 packets in 100 ms, 246.2 in 200 ms: the window of 308 and two more,
+/// where the queue has made the round trip 300 ms.
+#[test]
+fn the_window_holds_twice_the_least_round_trip() {
+    let mut flow = Flow::new(Params::default());
+    let report = options(|list| says(fifteen()).push(list).unwrap());
+    let of = |rtt: Span| {
+        let view = RttView { srtt: Some(rtt), min: ms(100), ..ack(0).rtt };
+        Ack { rtt_sample: Some(rtt), rtt: view, options: Some(&report), ..ack(MSS) }
+    };
+    for (rtt, segments) in [(100, 156), (150, 233), (300, 310)] {
+        flow.now += ms(rtt);
+        flow.kickass.on_ack(flow.now, &of(ms(rtt)));
+        assert_eq!(flow.cwnd(), segments, "{rtt}");
+    }
+    // A path that has become longer: the least of 10 s counts once KA mode has lasted that long.
+    for _ in 0..40 {
+        flow.now += ms(300);
+        flow.kickass.on_ack(flow.now, &of(ms(300)));
+    }
+    assert_eq!(flow.cwnd(), 464);
+}
+
+/// After recovery slow start leads on from 50 segments, by one for each ACK. A loss ends it, and it
+/// waits for 10 s, then for 20 s.
+#[test]
+fn slow_start_leads_back_to_the_rate_and_waits_after_a_failure() {
+    let mut flow = Flow::new(Params::default());
+    flow.told(fifteen());
+    flow.kickass.leave_on_loss(flow.now, 100 * MSS);
+    flow.lose(100.0);
+    assert_eq!((flow.mode(), flow.cwnd()), (LOSS, 50));
+    // The first ACK begins it, the others add a segment each.
+    (0..11).for_each(|_| flow.told(fifteen()));
+    assert_eq!((flow.mode(), flow.cwnd()), (LOSS, 60));
+    for pause in [10_000, 20_000, 40_000] {
+        flow.lose(60.0);
+        let failed_at = flow.now;
+        while flow.now + ms(500) < failed_at + ms(pause) {
+            flow.now += ms(500);
+            flow.told(fifteen());
+        }
+        // Congestion avoidance until then.
+        let before = flow.cwnd();
+        assert!(before <= 33, "{pause}: {before}");
+        flow.now = failed_at + ms(pause);
+        (0..11).for_each(|_| flow.told(fifteen()));
+        assert_eq!(flow.cwnd(), before + 10, "{pause}");
+    }
+    (0..100).for_each(|_| flow.told(fifteen()));
+    assert_eq!(flow.mode(), Mode::Ka);
 }
