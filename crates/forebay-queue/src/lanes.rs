@@ -93,8 +93,10 @@ struct Listeners {
     balance: i64,
     /// What small packets may take before they are charged.
     free_bytes: u64,
-    /// What waits in the discipline, and came there while all did.
+    /// What waits in the discipline, came there while all did, and before what is here.
     joint_bytes: u64,
+    /// The last packet joined the others.
+    joined: bool,
 }
 
 impl Queues {
@@ -123,10 +125,18 @@ impl Queues {
                 packets: self.discipline.backlog_packets(),
             },
             Some(own) => {
-                let joint = if own.joint_bytes > 0 { self.discipline.backlog_packets() } else { 0 };
+                let all = Backlog {
+                    bytes: self.discipline.backlog_bytes(),
+                    packets: self.discipline.backlog_packets(),
+                };
+                let joint = match (own.joined, own.joint_bytes) {
+                    (true, _) => all,
+                    (false, 0) => Backlog::default(),
+                    (false, bytes) => Backlog { bytes, ..all },
+                };
                 Backlog {
-                    bytes: own.fifo.bytes() + own.joint_bytes,
-                    packets: own.fifo.packets() + joint,
+                    bytes: own.fifo.bytes() + joint.bytes,
+                    packets: own.fifo.packets() + joint.packets,
                 }
             }
         }
@@ -160,9 +170,13 @@ impl Queues {
         let Some(own) = &mut self.listeners else { return self.discipline.enqueue(packet, cx) };
         if division.joined {
             let taken = self.discipline.enqueue(packet, cx);
-            own.joint_bytes = self.discipline.backlog_bytes();
+            own.joined = true;
+            if own.fifo.packets() == 0 {
+                own.joint_bytes = self.discipline.backlog_bytes();
+            }
             return taken;
         }
+        own.joined = false;
         let wire_len = packet.wire_len();
         match division.lane {
             Lane::Listeners if own.admits(wire_len, division) => {
@@ -199,6 +213,9 @@ impl Queues {
             return Some(packet);
         }
         let packet = own.fifo.pop()?;
+        if own.joined && own.fifo.packets() == 0 {
+            own.joint_bytes = self.discipline.backlog_bytes();
+        }
         own.charge(packet.wire_len(), Lane::Listeners, division);
         Some(packet)
     }
@@ -232,7 +249,7 @@ impl Listeners {
     /// Its packets leave before those of the discipline.
     #[inline]
     fn is_next(&self, joined: bool) -> bool {
-        joined || self.balance >= 0 && self.joint_bytes == 0
+        self.joint_bytes == 0 && (joined || self.balance >= 0)
     }
     /// Equations 2 and 3.
     #[inline]
