@@ -317,7 +317,8 @@ impl Hardened {
         let overflows = high < 1.0 && full.is_some_and(|(since, at)| at.since(since) > rtt);
         match self.state {
             State::Signals if self.mean > high || overflows || starved => {
-                self.starves = starved;
+                // Beside others in one queue these may be why, and leave.
+                self.starves = starved && alone.is_some();
                 self.enter(State::Silent, now)
             }
             State::Signals => {}
