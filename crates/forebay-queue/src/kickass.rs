@@ -63,7 +63,9 @@
 //! Beside others, "two-queues": flows that let routers cut wait in a queue of their own (see
 //! [`Division`](crate::Division)), in which no AQM marks or drops. Both queues have the share of
 //! the link that their flows are of all, counted. Fallback, R and d are those of that queue: a flow
-//! that lets routers cut and ignores R harms those who listen, and nobody else. "Floor": one queue,
+//! that lets routers cut and ignores R harms those who listen, and nobody else. In fallback all are
+//! TCP, and wait in the discipline, which may mark and drop: that it is short says nothing about
+//! the flows then, so that a trial that failed always doubles the wait for the next one. "Floor": one queue,
 //! `R >= 0.9 gamma C / N` once N was counted while there are others, and signals go on.
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
@@ -332,6 +334,9 @@ impl KickAssPort {
             let even_bps = target_bps / flows;
             self.control.set_rate((rate_bps / growth).max(rate_bps.min(even_bps)));
         }
+        if let Some(flows) = self.mode.crowd() {
+            self.control.set_rate(self.control.rate_bps.min(target_bps / flows));
+        }
         if let Some((share, drains)) = self.mode.flow_share() {
             let even_bps = share * target_bps;
             // Not below the smallest code, if that is no more than an even share.
@@ -350,7 +355,9 @@ impl KickAssPort {
             let capacity_bps = self.control.capacity_bps();
             let available_bps = sharing.available_bps(now, rtt, capacity_bps);
             self.control.set_available(available_bps);
-            self.limit = Limit::Bytes(sharing.division.listeners_bytes);
+            let own_bytes = sharing.division.listeners_bytes;
+            let all_bytes = sharing.division.limit.full_bytes();
+            self.limit = Limit::Bytes(if self.mode.signals() { own_bytes } else { all_bytes });
         }
     }
     /// R is nine tenths of an even share at least.
@@ -449,7 +456,9 @@ impl PortScheme for KickAssPort {
         if let Some(sharing) = &mut self.sharing {
             let lets_cut = cuttable.is_some() && !packet.dont_fragment();
             let lane = sharing.census.see(packet, lets_cut, cx.arena);
-            sharing.division.lane = lane;
+            let joined = !self.mode.signals();
+            sharing.division.joined = joined;
+            sharing.division.lane = if joined { Lane::Others } else { lane };
             one_queue = !sharing.two_queues;
             if lane == Lane::Others && !one_queue {
                 return;

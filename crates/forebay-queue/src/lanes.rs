@@ -13,6 +13,10 @@
 //! 3. a packet of at most 128 bytes, as acknowledgments are, is not charged while such packets are
 //!    less than an eighth of what is: flows that only acknowledge have no weight, and shall not
 //!    wait for want of one.
+//!
+//! While the scheme does not signal, listeners are like all others, and the discipline is for all.
+//! No flow overtakes itself: what listeners have in their own queue leaves first then, and later
+//! what all had in the discipline when they parted.
 
 use crate::discipline::{Discipline, Overflow};
 use crate::fifo::Fifo;
@@ -47,6 +51,8 @@ pub enum Lane {
 pub struct Division {
     /// Where the packet waits that the scheme saw arrive last.
     pub lane: Lane,
+    /// All wait in the discipline: [`Division::lane`] is of others.
+    pub joined: bool,
     /// N_l. 0 counts as 1 here.
     pub listeners: u32,
     /// N_o. 0 counts as 1 here.
@@ -87,6 +93,10 @@ struct Listeners {
     balance: i64,
     /// What small packets may take before they are charged.
     free_bytes: u64,
+    /// What waits in the discipline, came there while all did, and before what is here.
+    joint_bytes: u64,
+    /// The last packet joined the others.
+    joined: bool,
 }
 
 impl Queues {
@@ -106,7 +116,7 @@ impl Queues {
     pub(crate) fn are_two(&self) -> bool {
         self.listeners.is_some()
     }
-    /// What a scheme sees: the queue of those that listen to it, if they have one.
+    /// What a scheme sees: what waits where those that listen to it do.
     #[inline]
     pub(crate) fn of_scheme(&self) -> Backlog {
         match &self.listeners {
@@ -114,7 +124,21 @@ impl Queues {
                 bytes: self.discipline.backlog_bytes(),
                 packets: self.discipline.backlog_packets(),
             },
-            Some(own) => Backlog { bytes: own.fifo.bytes(), packets: own.fifo.packets() },
+            Some(own) => {
+                let all = Backlog {
+                    bytes: self.discipline.backlog_bytes(),
+                    packets: self.discipline.backlog_packets(),
+                };
+                let joint = match (own.joined, own.joint_bytes) {
+                    (true, _) => all,
+                    (false, 0) => Backlog::default(),
+                    (false, bytes) => Backlog { bytes, ..all },
+                };
+                Backlog {
+                    bytes: own.fifo.bytes() + joint.bytes,
+                    packets: own.fifo.packets() + joint.packets,
+                }
+            }
         }
     }
     #[inline]
@@ -144,6 +168,15 @@ impl Queues {
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
         let Some(own) = &mut self.listeners else { return self.discipline.enqueue(packet, cx) };
+        if division.joined {
+            let taken = self.discipline.enqueue(packet, cx);
+            own.joined = true;
+            if own.fifo.packets() == 0 {
+                own.joint_bytes = self.discipline.backlog_bytes();
+            }
+            return taken;
+        }
+        own.joined = false;
         let wire_len = packet.wire_len();
         match division.lane {
             Lane::Listeners if own.admits(wire_len, division) => {
@@ -158,7 +191,8 @@ impl Queues {
     }
     #[inline]
     fn admits_other(&self, wire_len: u16, division: &Division) -> bool {
-        self.discipline.backlog_bytes() + u64::from(wire_len) <= division.others_bytes
+        division.joined
+            || self.discipline.backlog_bytes() + u64::from(wire_len) <= division.others_bytes
     }
     /// The next packet of either.
     #[inline]
@@ -168,13 +202,20 @@ impl Queues {
         cx: &mut PortContext<'_>,
     ) -> Option<Packet> {
         let Some(own) = &mut self.listeners else { return self.discipline.dequeue(cx) };
-        let is_turn =
-            own.fifo.packets() > 0 && (own.balance >= 0 || self.discipline.backlog_packets() == 0);
+        let others_wait = self.discipline.backlog_packets() > 0;
+        let is_turn = own.fifo.packets() > 0 && (own.is_next(division.joined) || !others_wait);
         if !is_turn && let Some(packet) = self.discipline.dequeue(cx) {
             own.charge(packet.wire_len(), Lane::Others, division);
+            if own.joint_bytes > 0 {
+                let left_bytes = own.joint_bytes.saturating_sub(packet.wire_len().into());
+                own.joint_bytes = left_bytes.min(self.discipline.backlog_bytes());
+            }
             return Some(packet);
         }
         let packet = own.fifo.pop()?;
+        if own.joined && own.fifo.packets() == 0 {
+            own.joint_bytes = self.discipline.backlog_bytes();
+        }
         own.charge(packet.wire_len(), Lane::Listeners, division);
         Some(packet)
     }
@@ -192,6 +233,7 @@ impl Queues {
     pub(crate) fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
         if let Some(own) = &mut self.listeners {
             own.fifo.clear(reason, cx);
+            own.joint_bytes = 0;
         }
         self.discipline.clear(reason, cx);
     }
@@ -203,6 +245,11 @@ impl Listeners {
         let (packets, bytes) = (self.fifo.packets(), self.fifo.bytes());
         division.limit.admits(wire_len, packets, bytes)
             && bytes + u64::from(wire_len) <= division.listeners_bytes
+    }
+    /// Its packets leave before those of the discipline.
+    #[inline]
+    fn is_next(&self, joined: bool) -> bool {
+        self.joint_bytes == 0 && (joined || self.balance >= 0)
     }
     /// Equations 2 and 3.
     #[inline]

@@ -24,7 +24,7 @@ const LOW: f64 = 0.35;
 /// A trial comes after this time where flows that listen are not alone.
 const WAIT: Span = Span::from_secs(16);
 /// Where they are, the wait is at least two round-trip times, doubles with each failure, and is
-/// this at most.
+/// this at most, or [`WAIT`] where R fell below the smallest code.
 const WAIT_ALONE: Span = Span::from_secs(2);
 /// Round-trip times of a trial.
 const TRIAL_RTTS: u64 = 4;
@@ -33,6 +33,8 @@ const MIN_RTTS: u64 = 2;
 /// R is divided at once where flows became so many times as many, and more by the number for which
 /// the first R is.
 const SURGE: f64 = 2.0;
+/// Of a new flow the loop has learned so much in d: its alpha.
+const LOOP_GAIN: f64 = 0.4;
 /// d is no less than so many packets of a flow at R take: a flow learns of R with its own packets,
 /// and one that sends less than one in d would not be counted.
 const LEAST_GAPS: f64 = 4.0;
@@ -133,6 +135,14 @@ impl Mode {
             Mode::Hardened(hardened) => hardened.growth.take(),
         }
     }
+    /// Flows among whom R is shared evenly at the most: packets were lost where the limit is less
+    /// than one for each flow, and those who lost them take it for somebody else's.
+    pub(super) fn crowd(&self) -> Option<f64> {
+        match self {
+            Mode::Paper(_) => None,
+            Mode::Hardened(hardened) => hardened.crowds.then(|| hardened.flows_lately()),
+        }
+    }
     /// True if R keeps its first value: no participating flow has sent anything.
     pub(super) fn waits(&self) -> bool {
         matches!(self, Mode::Hardened(hardened) if !hardened.began)
@@ -204,6 +214,9 @@ pub(super) struct Hardened {
     low_since: Option<Time>,
     /// A packet found no room after more than d above [`HIGH`].
     overflowed_at: Option<Time>,
+    /// The last one that found none, and whether R is an even share at most because of it.
+    lost_at: Option<Time>,
+    crowds: bool,
     flows: FlowCount,
     /// The first R is for so many of them, and R now.
     first_flows: f64,
@@ -217,8 +230,11 @@ pub(super) struct Hardened {
     began: bool,
     /// Participating flows were alone when the state began.
     were_alone: bool,
-    /// Trials that failed one after another, all of which they were alone from the begin.
+    /// Trials that failed one after another, all of which they were alone from the begin, or soon
+    /// after which R was below the smallest code.
     failures: u32,
+    /// It was when signals ended.
+    starves: bool,
 }
 
 impl Hardened {
@@ -235,12 +251,15 @@ impl Hardened {
             high_since: None,
             low_since: Some(Time::ZERO),
             overflowed_at: None,
+            lost_at: None,
+            crowds: false,
             flows: FlowCount::new(),
             listeners: CooperatingShare::new(),
             alone: None,
             began: false,
             were_alone: false,
             failures: 0,
+            starves: false,
         }
     }
     fn flow_share(&self) -> Option<(f64, f64)> {
@@ -251,16 +270,18 @@ impl Hardened {
         if filling.is_high() {
             self.high_since.get_or_insert(now);
             if is_full() {
-                self.overflowed_at = Some(now);
+                (self.overflowed_at, self.lost_at) = (Some(now), Some(now));
             }
         } else {
             (self.high_since, self.overflowed_at) = (None, None)
         }
     }
     fn enter(&mut self, state: State, now: Time) {
+        let starves_again = self.starves && now.since(self.since) < WAIT;
         self.failures = match (self.state, state) {
-            (State::Silent, State::Trial) => self.failures,
+            (State::Silent, State::Trial) | (State::Trial, State::Signals) => self.failures,
             (State::Trial, State::Silent) if self.were_alone => self.failures + 1,
+            (State::Signals, State::Silent) if starves_again => self.failures + 1,
             _ => 0,
         };
         (self.state, self.since, self.were_alone) = (state, now, self.is_alone());
@@ -278,7 +299,9 @@ impl Hardened {
         if self.flows.roll(now, rtt) {
             self.listeners.roll();
             if self.began {
-                self.known_flows = self.flows();
+                // Steps that are no surge add up until the loop has followed them.
+                let more = self.flows() - self.known_flows;
+                self.known_flows += if more > 0.0 { LOOP_GAIN * more } else { more };
             }
         }
         let (high, low) = self.marks(limit_packets);
@@ -289,9 +312,13 @@ impl Hardened {
         }
         let lasted = now.since(self.since);
         let full = self.high_since.zip(self.overflowed_at);
+        let lost = self.lost_at.is_some_and(|at| now.since(at) < rtt * TRIAL_RTTS);
+        self.crowds = high >= 1.0 && lost;
         let overflows = high < 1.0 && full.is_some_and(|(since, at)| at.since(since) > rtt);
         match self.state {
             State::Signals if self.mean > high || overflows || starved => {
+                // Beside others in one queue these may be why, and leave.
+                self.starves = starved && alone.is_some();
                 self.enter(State::Silent, now)
             }
             State::Signals => {}
@@ -331,11 +358,14 @@ impl Hardened {
         let lasted = now.since(self.since);
         let least = rtt * MIN_RTTS;
         let wait = if self.is_alone() {
-            (least * (1 << self.failures.min(16))).min(WAIT_ALONE.max(least))
+            let most = if self.starves { WAIT } else { WAIT_ALONE };
+            (least * (1 << self.failures.min(16))).min(most.max(least))
         } else {
             WAIT
         };
-        let is_low = self.low_since.is_some_and(|since| now.since(since) >= rtt);
+        // With a queue of their own, what listeners fill now is a discipline that may keep it low.
+        let is_low =
+            self.alone.is_none() && self.low_since.is_some_and(|since| now.since(since) >= rtt);
         if is_low && lasted >= least || lasted >= wait {
             self.enter(State::Trial, now);
         }

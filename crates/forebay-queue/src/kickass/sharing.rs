@@ -69,6 +69,7 @@ impl Sharing {
         let (listeners_bytes, others_bytes) = (limit.full_bytes(), limit.full_bytes());
         let division = Division {
             lane: Lane::Others,
+            joined: false,
             listeners: 0,
             others: 0,
             listeners_bytes,

@@ -28,6 +28,7 @@ impl Port {
             others,
             listeners_bytes: most,
             others_bytes: most,
+            joined: false,
             others_ahead_bytes: 0,
             limit,
             overhead_bytes: 0,
@@ -229,4 +230,25 @@ fn listeners_are_served_where_the_discipline_has_packets_and_gives_none() {
     (0..4).for_each(|_| assert!(port.offer(OTHERS, 1500) && port.offer(LISTENERS, 1500)));
     let served: Vec<u32> = core::iter::from_fn(|| Some(port.take()?.0)).collect();
     assert_eq!(served, [LISTENERS; 4]);
+}
+
+/// Listeners leave in the order in which they came, whichever queue they waited in, and while all
+/// wait in the discipline what a scheme sees is that.
+#[test]
+fn nobody_overtakes_itself_when_listeners_join_the_others_and_when_they_part() {
+    let mut port = Port::new(3, 1);
+    let offer = |port: &mut Port, joined: bool, bytes: u64| {
+        port.division.joined = joined;
+        (0..4).for_each(|_| assert!(port.offer(LISTENERS, 1500)));
+        assert_eq!(port.queues.of_scheme().bytes, bytes);
+    };
+    offer(&mut port, false, 6000);
+    offer(&mut port, true, 12_000);
+    let mut left: Vec<u32> = (0..6).map(|_| port.take().unwrap().2).collect();
+    offer(&mut port, false, 9000);
+    assert!(port.offer(OTHERS, 1500), "it is no listener's");
+    assert_eq!(port.queues.of_scheme(), Backlog { bytes: 9000, packets: 7 });
+    left.extend(core::iter::from_fn(|| port.take()).filter(|p| p.0 == LISTENERS).map(|p| p.2));
+    assert_eq!(left, (1..=12).collect::<Vec<u32>>());
+    assert_eq!(port.queues.of_scheme().bytes, 0);
 }
