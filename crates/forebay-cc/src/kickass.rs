@@ -520,8 +520,9 @@ impl Controller for KickAss {
         self.srtt = ack.rtt.srtt;
         if self.agreed {
             let gap = self.rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet_bytes()));
-            let (share, segment) = (self.cold.settings.loss_share, (self.mss_bytes(), gap));
-            self.cold.losses.on_ack(now, ack, share, segment);
+            let delivered = ack.delivered_bytes as f64 / self.mss_bytes() as f64;
+            let packets = self.cold.settings.loss_share * delivered;
+            self.cold.losses.on_ack(now, ack, packets, gap);
         }
         self.note_arrival(now, ack);
         let told = self.report(ack);

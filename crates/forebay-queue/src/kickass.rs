@@ -95,9 +95,9 @@ pub use rtt::RttAverage;
 
 use crate::lanes::{Division, Lane};
 use crate::limit::Limit;
-use crate::port::{PortContext, PortInit};
+use crate::port::{Backlog, PortContext, PortInit};
 use crate::rate_control::RateControl;
-use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
+use crate::scheme::{Carries, PortScheme, SchemeParams, TrailingPackets};
 use alloc::boxed::Box;
 use cut::Cuttable;
 use fallback::{IntervalSample, Mode, Occupancy};

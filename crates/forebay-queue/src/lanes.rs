@@ -21,8 +21,7 @@
 use crate::discipline::{Discipline, Overflow};
 use crate::fifo::Fifo;
 use crate::limit::Limit;
-use crate::port::PortContext;
-use crate::scheme::Backlog;
+use crate::port::{Backlog, PortContext};
 use crate::table::AnyDiscipline;
 use alloc::boxed::Box;
 use forebay_base::{DropReason, Packet};

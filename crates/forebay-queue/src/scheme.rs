@@ -3,20 +3,10 @@
 //! its state.
 
 use crate::lanes::Division;
-use crate::port::{PortContext, PortInit};
+use crate::port::{Backlog, PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use forebay_base::{Arena, IpVersion, Packet, Params, Rate, Time, cut_ipv4, cut_ipv6};
-
-/// What a port scheme sees of the queues: what waits in the discipline of its port, or, where the
-/// flows that listen to it have a queue of their own, in that one.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// In bytes.
-    pub bytes: u64,
-    /// In packets.
-    pub packets: u64,
-}
 
 /// Packets that leave right after the first one that an egress returns, adjacent on the wire,
 /// before anything else that waits.

@@ -7,9 +7,9 @@
 
 use crate::kickass;
 use crate::lanes::Division;
-use crate::port::{PortContext, PortInit};
+use crate::port::{Backlog, PortContext, PortInit};
 use crate::rcp;
-use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
+use crate::scheme::{Carries, PortScheme, SchemeParams, TrailingPackets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use forebay_base::{IpVersion, Packet, ParamError, Params, Rate, Time, head_comment};

@@ -116,11 +116,10 @@ impl LossCredit {
             pause: FIRST_PAUSE,
         }
     }
-    /// An ACK: of each packet that it delivers `share` may be lost. `gap`: time between packets.
-    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, share: f64, (mss_bytes, gap): (u64, Span)) {
-        let packets = ack.delivered_bytes as f64 / mss_bytes as f64;
+    /// An ACK: for what it delivers `packets` more may be lost. `gap`: time between packets.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, packets: f64, gap: Span) {
         if self.stands.is_zero() {
-            self.packets = (self.packets + share * packets).min(MOST_CREDIT_PACKETS);
+            self.packets = (self.packets + packets).min(MOST_CREDIT_PACKETS);
         }
         if let (Some(sample), Some(srtt)) = (ack.rtt_sample, ack.rtt.srtt) {
             self.least = self.least.min(sample);
