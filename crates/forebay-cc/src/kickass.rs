@@ -13,8 +13,8 @@
 //!    II-B). The first code leads to KA mode: one round trip after the first data;
 //! 3. KA mode: `pacing_rate = R`, and as a backstop
 //!    `cwnd = max(4, ceil(1.25 R srtt / P) + 2) SMSS`, P the length of a full-sized packet; with
-//!    `loss_share`, `min(srtt, 2 least)` in place of `srtt`: the least round trip, of the last 10 s
-//!    once KA mode has lasted that long;
+//!    `loss_share`, `min(srtt, 2 least)` in place of `srtt`: the least round trip, which rises in
+//!    KA mode by at most a sixteenth per round trip;
 //! 4. silence: no code for more than a round trip, 50 ms and 4 packets, though at least 4 packets
 //!    that might have been cut were acknowledged: TCP mode with `cwnd = ssthresh = R srtt`, until a
 //!    code comes (section II-C2);
@@ -522,7 +522,7 @@ impl Controller for KickAss {
             let gap = self.rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet_bytes()));
             let delivered = ack.delivered_bytes as f64 / self.mss_bytes() as f64;
             let packets = self.cold.settings.loss_share * delivered;
-            self.cold.losses.on_ack(now, ack, packets, gap);
+            self.cold.losses.on_ack(now, ack, packets, gap, self.mode == Mode::Ka);
         }
         self.note_arrival(now, ack);
         let told = self.report(ack);

@@ -57,9 +57,9 @@ pub(super) struct LossCredit {
     /// Least round trip of data, of all and of a window, and what a queue that stands adds to it.
     least: Span,
     recent: WindowedMinMax,
-    /// The least one without the queue of today.
+    /// The least one, which follows a path that becomes longer, and when it last did.
     base: Span,
-    lately: WindowedMinMax,
+    followed_at: Time,
     stands: Span,
     /// When KA mode began.
     since: Time,
@@ -91,8 +91,9 @@ const WINDOW_PACKETS: u64 = 32;
 /// Slow start leads towards R at once after a loss ended KA mode. Where that fails, or the KA mode
 /// to which it leads is shorter than that, it waits for this long, then for twice as long.
 const FIRST_PAUSE: Span = Span::from_secs(10);
-/// Round trips whose least one is that of the path.
-const BASE_WINDOW: Span = Span::from_secs(10);
+/// In each round trip the least one follows a longer path by this share: windows of all flows that
+/// opened at once would overflow the port.
+const BASE_STEP: u64 = 16;
 /// Times the least round trip that the window of rule 3 reaches.
 const MOST_BASES: u64 = 2;
 /// Share of the round trip that is no queue.
@@ -107,7 +108,7 @@ impl LossCredit {
             least: Span::MAX,
             recent: WindowedMinMax::new(End::Smallest),
             base: Span::MAX,
-            lately: WindowedMinMax::new(End::Smallest),
+            followed_at: Time::ZERO,
             stands: Span::ZERO,
             since: Time::ZERO,
             next_at: Time::ZERO,
@@ -116,21 +117,27 @@ impl LossCredit {
             pause: FIRST_PAUSE,
         }
     }
-    /// An ACK: for what it delivers `packets` more may be lost. `gap`: time between packets.
-    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, packets: f64, gap: Span) {
+    /// An ACK: for what it delivers `packets` more may be lost. `gap`: time between packets. `obeys`:
+    /// in KA mode.
+    pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, packets: f64, gap: Span, obeys: bool) {
         if self.stands.is_zero() {
             self.packets = (self.packets + packets).min(MOST_CREDIT_PACKETS);
         }
         if let (Some(sample), Some(srtt)) = (ack.rtt_sample, ack.rtt.srtt) {
             self.least = self.least.min(sample);
-            let lately = self.lately.add(now, sample, BASE_WINDOW);
-            // The path may have become longer. Its queue would have ended KA mode.
-            let lasts = now.since(self.since) > BASE_WINDOW;
-            self.base = if lasts { lately } else { ack.rtt.min.min(lately) };
+            // That of the handshake, at first.
+            let first = if self.base == Span::MAX { ack.rtt.min } else { self.base };
+            self.base = first.min(sample);
             let rtts = if self.tries { 1 } else { WINDOW_RTTS };
             let window = (srtt * rtts).max(gap * WINDOW_PACKETS);
             let even = self.least + srtt / EVEN_SHARE + gap;
-            self.stands = self.recent.add(now, sample, window).saturating_sub(even);
+            let recent = self.recent.add(now, sample, window);
+            self.stands = recent.saturating_sub(even);
+            if obeys && now.since(self.followed_at) >= srtt {
+                // A queue that is not the port's would end KA mode by losses.
+                self.base = self.base.max(recent.min(self.base + self.base / BASE_STEP));
+                self.followed_at = now;
+            }
         }
     }
     /// `rtt` without most of the queue in it.
