@@ -4,7 +4,8 @@
 //!
 //! 1. `w = N_l / (N_l + N_o)` is the share of listeners;
 //! 2. `C_l = max(w C, C - s)` is the C of their loop, s what the link carries of others, on average
-//!    over d;
+//!    over d where it grows, and over a second where it falls: they soon take again what they leave
+//!    for less;
 //! 3. listeners may fill `max(w, y) Q` of the limit and others `(1 - min(w, y)) Q`, y the share of
 //!    C that the link carries of listeners, on average over a second; both at least ten packets, or
 //!    Q. So a queue that is served with its share takes no longer to drain than one that all wait
@@ -50,7 +51,11 @@ impl CarriedRates {
         let listeners_bytes = carried.listeners_bytes - before.listeners_bytes;
         average(&mut self.listeners_bps, listeners_bytes, BUFFER_TIME_S);
         let others_bytes = carried.others_bytes - before.others_bytes;
-        average(&mut self.others_bps, others_bytes, rtt.as_secs_f64());
+        let grows = 8.0 * others_bytes as f64 / time_s > self.others_bps;
+        let rtt_s = rtt.as_secs_f64();
+        // Equation 2.
+        let over_s = if grows { rtt_s } else { rtt_s.max(BUFFER_TIME_S) };
+        average(&mut self.others_bps, others_bytes, over_s);
         self.looked_at = now;
     }
 }
