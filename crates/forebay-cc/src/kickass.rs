@@ -43,8 +43,8 @@
 //!
 //! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, and on all of
 //! the first flight but one; on 2 in TCP mode once a code was seen, and on one of 8 packets, where
-//! indicators are a second apart. What is sent again may not be cut. It saves fragments: a cut costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost
-//! twice as often.
+//! indicators are a second apart. What is sent again may not be cut. It saves fragments: a cut
+//! costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost twice as often.
 //!
 //! Guards against codes that no router meant: each is a parameter.
 //!
@@ -453,7 +453,8 @@ impl KickAss {
         if watched && cold.df.is_blocked(now) || wary && next.retransmission {
             return HeaderEdits::default();
         }
-        // It was sent without, and would be 8 bytes too long. And what is lost again costs a timeout.
+        // It was sent without, and would be 8 bytes too long. And what is lost again costs a
+        // timeout.
         if (next.version == IpVersion::V6 || thins) && next.retransmission {
             return HeaderEdits::default();
         }

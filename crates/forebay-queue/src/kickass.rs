@@ -65,8 +65,8 @@
 //! the link that their flows are of all, counted. Fallback, R and d are those of that queue: a flow
 //! that lets routers cut and ignores R harms those who listen, and nobody else. In fallback all are
 //! TCP, and wait in the discipline, which may mark and drop: that it is short says nothing about
-//! the flows then, so that a trial that failed always doubles the wait for the next one. "Floor": one queue,
-//! `R >= 0.9 gamma C / N` once N was counted while there are others, and signals go on.
+//! the flows then, so that a trial that failed always doubles the wait for the next one. "Floor":
+//! one queue, `R >= 0.9 gamma C / N` once N was counted while there are others, and signals go on.
 //!
 //! Differs from the paper in: gains, about which it is silent, are (0.4, 0.226), whose loop is
 //! stable also with a standing queue; the smallest code is 24, not floored to 16; the largest is

@@ -117,8 +117,8 @@ impl LossCredit {
             pause: FIRST_PAUSE,
         }
     }
-    /// An ACK: for what it delivers `packets` more may be lost. `gap`: time between packets. `obeys`:
-    /// in KA mode.
+    /// An ACK: for what it delivers `packets` more may be lost. `gap`: time between packets.
+    /// `obeys`: in KA mode.
     pub fn on_ack(&mut self, now: Time, ack: &Ack<'_>, packets: f64, gap: Span, obeys: bool) {
         if self.stands.is_zero() {
             self.packets = (self.packets + packets).min(MOST_CREDIT_PACKETS);
@@ -173,7 +173,8 @@ impl LossCredit {
     fn wait(&mut self, now: Time) {
         (self.next_at, self.pause) = (now + self.pause, self.pause * 2);
     }
-    /// In TCP mode after a loss, out of recovery: what slow start towards R does now, if it changes.
+    /// In TCP mode after a loss, out of recovery: what slow start towards R does now, if it
+    /// changes.
     pub fn step(&mut self, now: Time) -> Option<Attempt> {
         if !self.stands.is_zero() {
             return self.fails(now).then_some(Attempt::Ends);

@@ -754,7 +754,8 @@ fn the_window_holds_twice_the_least_round_trip() {
         flow.kickass.on_ack(flow.now, &of(ms(rtt)));
         assert_eq!(flow.cwnd(), segments, "{rtt}");
     }
-    // A path that has become longer: 300 ms leave the window of four round trips, then 1.0625^7 > 1.5.
+    // A path that has become longer: 300 ms leave the window of four round trips, then 1.0625^7 >
+    // 1.5.
     for _ in 0..12 {
         flow.now += ms(300);
         flow.kickass.on_ack(flow.now, &of(ms(300)));

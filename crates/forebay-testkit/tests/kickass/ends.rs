@@ -285,7 +285,8 @@ fn an_honest_port_of_10_gbit_is_believed() {
     };
     let rcp = mean_ms("rcp", 10);
     assert!(mean_ms("kickass", 10) < 1.15 * rcp);
-    // A shortfall: a round trip more, for the first packet of a flow is the only one. 1.15 is asked,
+    // A shortfall: a round trip more, for the first packet of a flow is the only one. 1.15 is
+    // asked,
     // 1.534 was measured; once 1.15 holds, this goes.
     let shortfall = mean_ms("kickass", 1) / rcp;
     assert!(shortfall > 1.15, "{shortfall}: the shortfall is gone");
