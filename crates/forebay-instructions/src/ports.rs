@@ -90,7 +90,7 @@ fn thinned(mut port: Pipeline) -> u64 {
         if port.next_timeout().is_some_and(|at| at <= cx.now) {
             port.on_timeout(&mut cx);
         }
-        let again = outside.take().filter(|_| number % 10 > 0);
+        let again = outside.take().filter(|_| !number.is_multiple_of(10));
         let packet = again.unwrap_or_else(|| cuttable(number, cx.arena));
         port.enqueue(packet, &mut cx).expect("there is room");
         let first = port.dequeue(&mut cx).expect("one waits");
