@@ -61,7 +61,7 @@
 //! of R there, and nothing elsewhere, where the loop makes up for it.
 //!
 //! Beside others, "two-queues": flows that let routers cut wait in a queue of their own (see
-//! [`Division`](crate::Division)), in which no AQM marks or drops. Both queues have the share of
+//! [`Division`]), in which no AQM marks or drops. Both queues have the share of
 //! the link that their flows are of all, counted. Fallback, R and d are those of that queue: a flow
 //! that lets routers cut and ignores R harms those who listen, and nobody else. In fallback all are
 //! TCP, and wait in the discipline, which may mark and drop: that it is short says nothing about
