@@ -12,7 +12,9 @@
 //! 2. TCP mode, from the start: NewReno (or CUBIC). DF is clear on full-sized packets (section
 //!    II-B). The first code leads to KA mode: one round trip after the first data;
 //! 3. KA mode: `pacing_rate = R`, and as a backstop
-//!    `cwnd = max(4, ceil(1.25 R srtt / P) + 2) SMSS`, P the length of a full-sized packet;
+//!    `cwnd = max(4, ceil(1.25 R srtt / P) + 2) SMSS`, P the length of a full-sized packet; with
+//!    `loss_share`, `min(srtt, 2 least)` in place of `srtt`: the least round trip, which rises in
+//!    KA mode by at most a sixteenth per round trip;
 //! 4. silence: no code for more than a round trip, 50 ms and 4 packets, though at least 4 packets
 //!    that might have been cut were acknowledged: TCP mode with `cwnd = ssthresh = R srtt`, until a
 //!    code comes (section II-C2);
@@ -32,10 +34,17 @@
 //! After a deep fall of R the window of 3 lets nothing leave until most of what was sent before has
 //! arrived.
 //!
-//! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, all of the first
-//! flight among them; on 2 in TCP mode once a code was seen, where indicators are a second apart.
-//! It saves fragments: a cut costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost
-//! twice as often.
+//! Rule 10, with `loss_share`: while codes come, losses leave KA mode as it is, up to that share,
+//! ten packets at once. What is more refutes R: neither a pause nor a spurious loss brings it back.
+//! Where a queue stands, however short, nothing is added, and a loss counts 2.5 times: the losses
+//! are of a bottleneck that does not signal. R that was refuted is left alone in silence. After
+//! recovery slow start leads TCP mode towards R, until a loss, silence or a queue that stands for a
+//! round trip; after each such failure it waits, 10 s at first, then twice as long.
+//!
+//! Thinning: DF may be clear on a few packets of a round trip only, evenly spaced, and on all of
+//! the first flight but one; on 2 in TCP mode once a code was seen, and on one of 8 packets, where
+//! indicators are a second apart. What is sent again may not be cut. It saves fragments: a cut
+//! costs 20 bytes, 58 on Ethernet, and a packet in two fragments is lost twice as often.
 //!
 //! Guards against codes that no router meant: each is a parameter.
 //!
@@ -47,6 +56,11 @@
 //! of the stream; 4 has a least number of packets and of milliseconds, so that flows that send
 //! little stay in KA mode; a loss that turns out to be none is as silence; the lowest code is a
 //! rate for routers that know no order. A rate in 5 counts IP packets as R does.
+//!
+//! It hurts where the network drops fragments (lost packets, then TCP), where ports after the
+//! bottleneck signal and know no order, where many flows start within a round trip, and where hosts
+//! lie. `forebay reproduce kickass/limits` and `kickass/web` compare the default with TCP by AQM,
+//! buffer, loss, RTT, rate, MTU and number of flows, with long flows and with web pages.
 
 mod guards;
 mod marks;
@@ -60,13 +74,13 @@ pub use params::{Params, Preset, RateSelection, TcpKind};
 pub use receiver::KickAssReceiver;
 
 use crate::controller::{
-    Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, NextPacket, Recovered, RttView,
-    Sent, SeriesSample, Tag, Timeout, Traits,
+    Ack, Congestion, CongestionCause, Controller, HeaderEdits, Init, Limits, Loss, NextPacket,
+    Recovered, RttView, Sent, SeriesSample, Tag, Timeout, Traits,
 };
 use alloc::boxed::Box;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, OptionList, Rate, Span, Time};
 use forebay_signal::kickass::{Code, Indicator, Offer, Report};
-use guards::{Agreement, Delivery, FragmentableLossGuard, PathMtuGuard};
+use guards::{Agreement, Attempt, FragmentableLossGuard, LossCredit};
 use marks::{Clearing, Indicators};
 use params::Settings;
 use tcp::Tcp;
@@ -80,6 +94,8 @@ const SILENT_PACKETS: u64 = 4;
 const SILENT_TIME: Span = Span::from_millis(50);
 /// Packets of a round trip on which DF is clear in TCP mode, with thinning, once a code was seen.
 const CLEAR_IN_TCP: u32 = 2;
+/// Packets of which one may be cut there: a small window would lose more often.
+const PACKETS_PER_CLEAR_IN_TCP: u32 = 8;
 /// The same while packets that may be cut do not arrive.
 const CLEAR_IF_WARY: u32 = 1;
 /// Rule 8.
@@ -171,10 +187,9 @@ struct Cold {
     offers: u32,
     clearing: Clearing,
     indicators: Indicators,
-    mtu: PathMtuGuard,
     agreement: Agreement,
-    delivery: Delivery,
     df: FragmentableLossGuard,
+    losses: LossCredit,
     /// Rule 9: when KA mode began, and W in bytes.
     before: Option<(Time, u64)>,
 }
@@ -205,10 +220,9 @@ impl KickAss {
                 offers: 0,
                 clearing: Clearing::new(settings.clear_per_rtt),
                 indicators: Indicators::new(init.rng.clone()),
-                mtu: PathMtuGuard::default(),
                 agreement: Agreement::default(),
-                delivery: Delivery::default(),
                 df: FragmentableLossGuard::default(),
+                losses: LossCredit::new(),
                 before: None,
                 init,
             }),
@@ -240,7 +254,11 @@ impl KickAss {
     /// Rule 3.
     fn set_limits(&mut self) {
         let Some(rate) = self.rate else { return };
-        let segments = libm::ceil(WINDOW_SHARE * self.bdp_bytes(rate) / self.mss_bytes() as f64);
+        let Cold { settings, losses, .. } = &*self.cold;
+        let rtt = self.rtt();
+        let rtt = if settings.loss_share > 0.0 { losses.without_queue(rtt) } else { rtt };
+        let packets = rate.bytes_in(rtt) as f64 / self.packet_bytes() as f64;
+        let segments = libm::ceil(WINDOW_SHARE * packets);
         let segments = (segments as u64 + WINDOW_SEGMENTS).max(MIN_WINDOW_SEGMENTS);
         let cwnd_bytes = (segments * self.mss_bytes()).min(Limits::MAX_CWND_BYTES);
         self.limits = Limits { pacing_rate: Some(rate), ..Limits::window(cwnd_bytes) };
@@ -268,6 +286,9 @@ impl KickAss {
         if self.mode != Mode::Ka && self.cold.settings.keep_window {
             self.cold.before = Some((now, self.tcp.limits().cwnd_bytes));
         }
+        if self.mode != Mode::Ka {
+            self.cold.losses.on_entry(now);
+        }
         self.mode = Mode::Ka;
         self.set_limits();
     }
@@ -285,7 +306,11 @@ impl KickAss {
             let ssthresh = self.window_before(now).max(cwnd);
             *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         }
-        if self.mode != Mode::Tcp(Reason::None) {
+        if self.cold.losses.fails(now) {
+            self.set_ssthresh(self.tcp.limits().cwnd_bytes);
+        }
+        let refuted = self.mode == Mode::Tcp(Reason::Loss) && self.cold.losses.refuted;
+        if self.mode != Mode::Tcp(Reason::None) && !refuted {
             self.mode = Mode::Tcp(Reason::Signal);
         }
         self.cold.agreement.forget();
@@ -298,6 +323,10 @@ impl KickAss {
         let ssthresh = (cwnd / 2).max(2 * self.mss_bytes());
         *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, ssthresh);
         self.mode = Mode::Tcp(Reason::Loss);
+        let Cold { settings, losses, .. } = &mut *self.cold;
+        if settings.loss_share > 0.0 {
+            losses.on_leave(now);
+        }
         self.heard = false;
         self.cold.agreement.forget();
         cwnd
@@ -307,17 +336,22 @@ impl KickAss {
         if self.mode == Mode::Ka {
             *self.tcp = Tcp::new(self.cold.settings.tcp, &self.cold.init);
         }
-        self.mode = Mode::Tcp(Reason::None);
+        self.mode = Mode::Tcp(if self.cold.losses.refuted { Reason::Loss } else { Reason::None });
         (self.rate, self.cold.before) = (None, None);
         self.cold.agreement.forget();
     }
 
     /// The packets that this ACK reports.
-    fn note_arrival(&mut self, ack: &Ack<'_>) {
+    fn note_arrival(&mut self, now: Time, ack: &Ack<'_>) {
         if let Some((tag, _)) = ack.newest {
             let (count, clear) = (tag.0 >> 1, tag.0 & 1 != 0);
             self.clear_arrived = self.clear_arrived.max(count);
-            self.cold.df.on_delivered(clear);
+            let blamed = self.cold.df.on_delivered(now, clear);
+            if blamed && self.cold.settings.watch_df && self.mode != Mode::Ka {
+                // None of what was lost was congestion.
+                let cwnd = self.tcp.limits().cwnd_bytes;
+                *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, u64::MAX);
+            }
         }
     }
     /// The report of an ACK, if it brings a code.
@@ -332,32 +366,64 @@ impl KickAss {
         };
         Some((last, rate.unwrap_or(last.rate())))
     }
-    /// A code came. False if it counts for nothing.
-    fn on_code(&mut self, now: Time, code: Code, told: Rate) -> bool {
-        let (rtt, least_bps, mode) = (self.rtt(), self.tcp_bps(), self.mode);
-        if self.cold.settings.doubt_mtu && self.cold.mtu.doubts(code) {
-            return false;
-        }
+    /// A code came.
+    fn on_code(&mut self, now: Time, code: Code, told: Rate) {
+        let (rtt, mode) = (self.rtt(), self.mode);
         self.cold.code = Some(code);
         self.count_from(now);
         self.heard = true;
         if self.explicit && code == Code::MIN {
-            self.leave_silently(now);
-            return true;
+            // A router that signals is in charge.
+            self.cold.losses.refuted = false;
+            return self.leave_silently(now);
         }
-        let Cold { settings, agreement, delivery, .. } = &mut *self.cold;
+        let Cold { settings, agreement, .. } = &mut *self.cold;
         let current = self.rate.filter(|_| mode == Mode::Ka);
         let rate = if settings.agree { agreement.admit(now, told, current, rtt) } else { told };
-        self.rate = Some(delivery.plausible(rate, settings, least_bps));
+        self.rate = Some(rate.min(settings.interface));
         if mode != Mode::Tcp(Reason::Loss) {
             self.enter_ka(now);
         }
+    }
+    /// Rule 5: losses that are no congestion, while the credit lasts.
+    fn is_chance(&self, now: Time) -> bool {
+        let Cold { settings, losses, .. } = &*self.cold;
+        settings.loss_share > 0.0 && !losses.is_used_up() && !self.is_silent(now)
+    }
+    /// The credit for losses is used up in KA mode: R is refuted.
+    fn refutes(&mut self, now: Time, ack: &Ack<'_>) -> bool {
+        let Cold { settings, losses, .. } = &*self.cold;
+        if settings.loss_share == 0.0 || !losses.is_used_up() {
+            return false;
+        }
+        let flight_size_bytes = self.leave_on_loss(now, ack.in_flight_bytes);
+        self.count_from(now);
+        let cause = CongestionCause::Loss;
+        self.tcp.on_congestion(now, &Congestion { cause, flight_size_bytes, cwnd_limited: true });
         true
     }
     /// Rule 5, the return path.
     fn has_caught_up(&self, ack: &Ack<'_>) -> bool {
         let after_loss = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
-        after_loss && self.rate.is_some_and(|rate| self.tcp_bps() >= rate.bps())
+        let Some(rate) = self.rate.filter(|_| after_loss) else { return false };
+        self.tcp_bps() >= rate.bps()
+    }
+    /// Rule 10: slow start leads towards R again.
+    fn hasten(&mut self, now: Time, ack: &Ack<'_>) {
+        let due = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
+        if !due || self.cold.settings.loss_share == 0.0 {
+            return;
+        }
+        match self.cold.losses.step(now) {
+            Some(Attempt::Begins) => self.set_ssthresh(u64::MAX),
+            Some(Attempt::Ends) => self.set_ssthresh(self.tcp.limits().cwnd_bytes),
+            None => {}
+        }
+    }
+    fn set_ssthresh(&mut self, ssthresh_bytes: u64) {
+        let cwnd_bytes = self.tcp.limits().cwnd_bytes;
+        let Cold { settings, init, .. } = &*self.cold;
+        *self.tcp = Tcp::with(settings.tcp, init, cwnd_bytes, ssthresh_bytes);
     }
 
     /// What is written on a full-sized packet of data.
@@ -384,11 +450,12 @@ impl KickAss {
         }
         let watched = cold.settings.watch_df;
         let wary = watched && cold.df.is_wary();
-        if watched && cold.df.is_blocked() || wary && next.retransmission {
+        if watched && cold.df.is_blocked(now) || wary && next.retransmission {
             return HeaderEdits::default();
         }
-        // It was sent without, and would be 8 bytes too long.
-        if next.version == IpVersion::V6 && next.retransmission {
+        // It was sent without, and would be 8 bytes too long. And what is lost again costs a
+        // timeout.
+        if (next.version == IpVersion::V6 || thins) && next.retransmission {
             return HeaderEdits::default();
         }
         let most = match self.mode {
@@ -397,7 +464,15 @@ impl KickAss {
             _ => None,
         };
         let first_flight = self.clear_arrived == 0 && !wary;
-        if !first_flight && !cold.clearing.takes(now, rtt, most) {
+        let sent = self.clear_sent;
+        let clear = if first_flight {
+            // One shows that packets of this length pass whole (`doubt_mtu`).
+            !(thins && sent == 1 && cold.clearing.spares_one())
+        } else {
+            let spacing = if rare && cold.code.is_some() { PACKETS_PER_CLEAR_IN_TCP } else { 1 };
+            cold.clearing.takes(now, rtt, most, spacing)
+        };
+        if !clear {
             return HeaderEdits::default();
         }
         self.next_is_clear = true;
@@ -433,7 +508,10 @@ impl Controller for KickAss {
             self.tcp.on_sent(now, sent);
         }
         let stale = STALE_TIME.max(self.rtt() * STALE_RTTS);
-        if sent.after_idle && self.rate.is_some() && now.since(self.heard_at) > stale {
+        // A timeout is no pause.
+        let pause =
+            sent.after_idle && !(sent.retransmission && self.cold.settings.loss_share > 0.0);
+        if pause && self.rate.is_some() && now.since(self.heard_at) > stale {
             self.begin_anew();
         }
         tag
@@ -441,40 +519,57 @@ impl Controller for KickAss {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         self.srtt = ack.rtt.srtt;
-        self.note_arrival(ack);
         if self.agreed {
-            self.cold.delivery.on_ack(now, ack);
+            let gap = self.rate.map_or(Span::ZERO, |rate| rate.span_of(self.packet_bytes()));
+            let delivered = ack.delivered_bytes as f64 / self.mss_bytes() as f64;
+            let packets = self.cold.settings.loss_share * delivered;
+            self.cold.losses.on_ack(now, ack, packets, gap, self.mode == Mode::Ka);
         }
+        self.note_arrival(now, ack);
         let told = self.report(ack);
         if told.is_some() {
-            self.cold.df.on_delivered(true);
+            _ = self.cold.df.on_delivered(now, true);
         }
-        let counts = told.is_some_and(|(code, rate)| self.on_code(now, code, rate));
         let waits = matches!(self.mode, Mode::Ka | Mode::Tcp(Reason::Loss));
-        if !counts && waits && self.is_silent(now) {
+        if let Some((code, rate)) = told {
+            self.on_code(now, code, rate);
+        } else if waits && self.is_silent(now) {
             self.leave_silently(now);
             self.count_from(now);
         }
-        if self.mode == Mode::Ka {
+        if self.mode == Mode::Ka && !self.refutes(now, ack) {
             return self.set_limits();
         }
         self.tcp.on_ack(now, ack);
         if self.has_caught_up(ack) {
             self.enter_ka(now);
+        } else {
+            self.hasten(now, ack);
         }
     }
 
-    fn on_loss(&mut self, _now: Time, loss: &Loss) {
-        self.cold.df.on_lost(loss.tag.0 & 1 != 0);
+    fn on_loss(&mut self, now: Time, loss: &Loss) {
+        self.cold.df.on_lost(now, loss.tag.0 & 1 != 0);
+        if self.mode == Mode::Ka {
+            self.cold.losses.on_lost();
+        }
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
-        self.cold.df.on_event();
+        let is_answer = self.cold.df.on_event() && self.cold.settings.watch_df;
+        if is_answer && event.cause == CongestionCause::Loss {
+            return;
+        }
         let mut event = *event;
         if self.mode == Mode::Ka {
+            if event.cause != CongestionCause::Ecn && self.is_chance(now) {
+                return;
+            }
             let window = self.leave_on_loss(now, event.flight_size_bytes);
             event.flight_size_bytes = event.flight_size_bytes.max(window);
             self.count_from(now);
+        } else {
+            _ = self.cold.losses.fails(now);
         }
         self.tcp.on_congestion(now, &event);
     }
@@ -486,12 +581,14 @@ impl Controller for KickAss {
     }
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
-        self.cold.df.on_event();
+        _ = self.cold.df.on_event();
         let mut timeout = *timeout;
         if self.mode == Mode::Ka {
             let window = self.leave_on_loss(now, timeout.flight_size_bytes);
             timeout.flight_size_bytes = timeout.flight_size_bytes.max(window);
             self.count_from(now);
+        } else {
+            _ = self.cold.losses.fails(now);
         }
         self.tcp.on_rto(now, &timeout);
     }
@@ -500,7 +597,7 @@ impl Controller for KickAss {
         if self.mode != Mode::Ka {
             self.tcp.on_spurious(now);
         }
-        if self.mode == Mode::Tcp(Reason::Loss) {
+        if self.mode == Mode::Tcp(Reason::Loss) && !self.cold.losses.refuted {
             self.mode = Mode::Tcp(Reason::Signal);
         }
     }

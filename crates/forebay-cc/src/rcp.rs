@@ -22,8 +22,8 @@
 //! and two round trips have passed. A new rate times the packets that follow; one that waits
 //! already keeps its time (as in the port to ns-3), where that code times it again. The peer's
 //! window holds here: on a SYN-ACK it is not scaled, so that the first flight is of 65 535 bytes at
-//! most. After a pause a flow goes on at the last rate. Routers count the bytes of their links,
-//! some more than those of IP.
+//! most, unless `tcp.scaled_syn_ack` is set. After a pause a flow goes on at the last rate. Routers
+//! count the bytes of their links, some more than those of IP.
 
 use crate::ParamError;
 use crate::controller::{

@@ -3,7 +3,7 @@
 
 use crate::harness::{Bench, repeat};
 use crate::packets::{cuttable, data, rcp_data};
-use forebay_base::{Arena, DropLog, Packet, Rate, Rng, Span, Stream, Time};
+use forebay_base::{Arena, DropLog, Kind, Packet, Rate, Rng, Span, Stream, Time};
 use forebay_queue::kickass::{Fallback, Rounding};
 use forebay_queue::{
     AnyDiscipline, AnyScheme, DISCIPLINES, DisciplineEntry, DropTail, KickAssPort,
@@ -74,6 +74,40 @@ fn cut(mut port: Pipeline) -> u64 {
     2 * packets
 }
 
+/// As [`pass`], but each tenth packet may be cut, as of hosts that thin: its pieces end here, and
+/// another packet comes in its place.
+fn thinned(mut port: Pipeline) -> u64 {
+    let (mut arena, mut drops, mut split) = (Arena::default(), DropLog::default(), 0);
+    let mut cx =
+        PortContext { now: Time::ZERO, arena: &mut arena, drops: &mut drops, split: &mut split };
+    for number in 0..WAITING {
+        port.enqueue(data(number), &mut cx).expect("there is room");
+    }
+    let mut number = WAITING;
+    let mut outside = Some(data(number));
+    let operations = repeat(BEFORE, OPERATIONS, || {
+        (number, cx.now) = (number + 1, cx.now + STEP);
+        if port.next_timeout().is_some_and(|at| at <= cx.now) {
+            port.on_timeout(&mut cx);
+        }
+        let again = outside.take().filter(|_| !number.is_multiple_of(10));
+        let packet = again.unwrap_or_else(|| cuttable(number, cx.arena));
+        port.enqueue(packet, &mut cx).expect("there is room");
+        let first = port.dequeue(&mut cx).expect("one waits");
+        if first.kind() == Kind::Fragment {
+            let tail = port.dequeue(&mut cx).expect("the rest of it");
+            cx.arena.free(first);
+            cx.arena.free(tail);
+            outside = Some(data(number));
+        } else {
+            outside = Some(first);
+        }
+    });
+    assert_eq!(port.backlog_packets(), u64::from(WAITING));
+    assert!(split > 0, "nothing was cut");
+    operations
+}
+
 /// An operation is a packet that comes and one that leaves, and what the timers of the port do
 /// meanwhile.
 fn pass(mut port: Pipeline, packet: fn(u32, &mut Arena) -> Packet) -> u64 {
@@ -113,6 +147,7 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("port/kickass", move || cut(kickass(paper))),
         Bench::new("port/kickass-hardened", move || cut(kickass(hardened))),
         Bench::new("port/kickass-df", move || pass(kickass(paper), |n, _: &mut Arena| data(n))),
+        Bench::new("port/kickass-recommended", || thinned(kickass(KickAssPortParams::default()))),
     ];
     disciplines().into_iter().map(of).chain(cuts).collect()
 }

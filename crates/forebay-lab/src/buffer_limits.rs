@@ -10,10 +10,6 @@ const MIN_SHARE: f64 = 0.1;
 /// bytes.
 const UNSCALED_BYTES: u64 = 65_535;
 
-/// Why the window of a SYN-ACK limits a flow, and that nothing is to be done (RFC 7323 section
-/// 2.2).
-const FIRST_WINDOW: &str = "a SYN-ACK can announce 65535 bytes at most, and no key raises that";
-
 /// One note for each buffer that held back flows of `name`, the protocol of these runs.
 pub(crate) fn notes(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Vec<String> {
     let mut notes = Vec::new();
@@ -30,7 +26,7 @@ pub(crate) fn notes(scenario: &Scenario, name: &str, runs: &[&RunResult]) -> Vec
         let by_window = || mine().filter_map(|flow| Some((flow, flow.held_by_receive_window?)));
         let by_buffer = mine().filter_map(|flow| Some((flow, flow.held_by_send_buffer?)));
         let by_first = by_window().filter(|(flow, _)| about.is_limited_by_first_window(flow));
-        notes.extend(about.note("first receive window", FIRST_WINDOW, by_first));
+        notes.extend(about.note("first receive window", &about.first_remedy(), by_first));
         let by_window = by_window().filter(|(flow, _)| !about.is_limited_by_first_window(flow));
         notes.extend(about.note("receive window", &about.receive_remedy(), by_window));
         let remedy = about.raise("send_buffer_bytes");
@@ -61,6 +57,12 @@ impl About<'_> {
         format!("raise {}.{key} if that is not meant", self.table)
     }
 
+    /// Why the window of a SYN-ACK limits a flow (RFC 7323 section 2.2).
+    fn first_remedy(&self) -> String {
+        let why = "a SYN-ACK can announce 65535 bytes at most";
+        format!("{why}; {}.scaled_syn_ack=true lifts that, against RFC 7323", self.table)
+    }
+
     /// What makes the receive window larger.
     fn receive_remedy(&self) -> String {
         let TcpConfig { window_scaling, receive_buffer_bytes, .. } = self.config;
@@ -74,9 +76,13 @@ impl About<'_> {
     /// True if only the window of the SYN-ACK can have held the flow back: it is never scaled, and
     /// all that the flow has sent fits into the receive buffer, which later windows announce.
     fn is_limited_by_first_window(&self, flow: &FlowResult) -> bool {
-        let TcpConfig { window_scaling, receive_buffer_bytes, mss_bytes, .. } = self.config;
+        let TcpConfig { window_scaling, scaled_syn_ack, receive_buffer_bytes, mss_bytes, .. } =
+            self.config;
         let sent_bytes = flow.data_packets.saturating_mul(mss_bytes.into());
-        window_scaling && receive_buffer_bytes > UNSCALED_BYTES && sent_bytes < receive_buffer_bytes
+        window_scaling
+            && !scaled_syn_ack
+            && receive_buffer_bytes > UNSCALED_BYTES
+            && sent_bytes < receive_buffer_bytes
     }
 
     /// The note on flows of several runs, each with its share; a flow that several runs have counts
@@ -142,7 +148,8 @@ mod tests {
             (held_s, Summary::new("x", &scenario, sweep).notes)
         };
         let told = "inrpp: flow 1 was limited by the first receive window for ";
-        let remedy = ": a SYN-ACK can announce 65535 bytes at most, and no key raises that";
+        let remedy = ": a SYN-ACK can announce 65535 bytes at most; tcp.scaled_syn_ack=true lifts \
+                      that, against RFC 7323";
         let (held_s, notes) = run(&[]);
         assert!((held_s - 0.095).abs() < 0.005, "{held_s}");
         let of_window = |note: &&String| note.contains("limited by");
@@ -150,7 +157,9 @@ mod tests {
             panic!("{notes:?}")
         };
         assert!(note.starts_with(told) && note.ends_with(remedy), "{note}");
-        // Indeed no key does.
+        let (held_s_scaled, notes) = run(&["tcp.scaled_syn_ack=true"]);
+        assert_eq!((held_s_scaled, notes.iter().filter(of_window).count()), (0.0, 0));
+        // A larger buffer does not.
         for set in ["tcp.receive_buffer_bytes=1GiB", "tcp_of.inrpp.receive_buffer_bytes=1GiB"] {
             assert_eq!(run(&[set]).0, held_s, "{set}");
         }

@@ -56,6 +56,13 @@ impl Limit {
             Limit::Packets(_) | Limit::FramedBytes { .. } => self,
         }
     }
+    /// The bytes of full packets that fit.
+    pub const fn full_bytes(self) -> u64 {
+        match self {
+            Limit::Bytes(limit) | Limit::FramedBytes { limit, .. } => limit,
+            Limit::Packets(limit) => limit.saturating_mul(1500),
+        }
+    }
     /// Packets of `packet_bytes` bytes that fit.
     pub const fn packets_of(self, packet_bytes: u64) -> u64 {
         self.most() / self.used(1, packet_bytes)

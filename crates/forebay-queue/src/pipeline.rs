@@ -1,17 +1,18 @@
 //! The three stages of a port in their fixed order.
 
 use crate::discipline::{Discipline, Overflow};
+use crate::lanes::Queues;
 use crate::port::PortContext;
-use crate::scheme::{Backlog, PortScheme, TrailingPackets};
+use crate::scheme::{PortScheme, TrailingPackets};
 use crate::schemes::AnyScheme;
 use crate::table::AnyDiscipline;
 use alloc::collections::VecDeque;
 use forebay_base::{DropReason, Packet, Rate, Time};
 
-/// Meter, discipline and egress of one port.
+/// Meter, queues and egress of one port.
 pub struct Pipeline {
     scheme: AnyScheme,
-    discipline: AnyDiscipline,
+    queues: Queues,
     /// [`Discipline::passes_at_once`].
     passes_at_once: bool,
     /// What the egress cut off from the last packet: it leaves next. Allocated once, where anything
@@ -23,7 +24,8 @@ impl Pipeline {
     /// A port with the given stages.
     pub fn new(scheme: AnyScheme, discipline: AnyDiscipline) -> Pipeline {
         let passes_at_once = discipline.passes_at_once();
-        Pipeline { scheme, discipline, passes_at_once, behind: VecDeque::new() }
+        let queues = Queues::new(discipline, scheme.division().is_some());
+        Pipeline { scheme, queues, passes_at_once, behind: VecDeque::new() }
     }
     /// A port that queues and does nothing else.
     pub fn plain(discipline: AnyDiscipline) -> Pipeline {
@@ -38,11 +40,6 @@ impl Pipeline {
     pub fn is_prompt(&self) -> bool {
         self.passes_at_once
     }
-    #[inline]
-    fn backlog(&self) -> Backlog {
-        let (bytes, packets) = (self.discipline.backlog_bytes(), self.discipline.backlog_packets());
-        Backlog { bytes, packets }
-    }
     /// A packet arrives: metered, then queued or given back for want of room.
     pub fn enqueue(
         &mut self,
@@ -50,10 +47,26 @@ impl Pipeline {
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
         if !matches!(self.scheme, AnyScheme::None) {
-            self.scheme.on_arrival(&mut packet, self.backlog(), cx);
+            if self.queues.are_two() {
+                return self.enqueue_in_lane(packet, cx);
+            }
+            self.scheme.on_arrival(&mut packet, self.queues.of_scheme(), cx);
         }
         packet.set_hop_time(cx.now);
-        self.discipline.enqueue(packet, cx)
+        self.queues.discipline_mut().enqueue(packet, cx)
+    }
+    #[inline(never)] // ports with one queue stay small
+    fn enqueue_in_lane(
+        &mut self,
+        mut packet: Packet,
+        cx: &mut PortContext<'_>,
+    ) -> Result<(), Overflow> {
+        self.scheme.on_arrival(&mut packet, self.queues.of_scheme(), cx);
+        packet.set_hop_time(cx.now);
+        match self.scheme.division() {
+            None => self.queues.discipline_mut().enqueue(packet, cx),
+            Some(division) => self.queues.enqueue(packet, division, cx),
+        }
     }
     /// A packet arrives where the transmitter is free and nothing waits: what is to be transmitted
     /// at once. No limit applies here, for the packet in service is not counted. Its hop time has
@@ -70,7 +83,10 @@ impl Pipeline {
         if let AnyScheme::None = self.scheme {
             return Some(packet);
         }
-        self.scheme.on_arrival(&mut packet, Backlog::default(), cx);
+        self.scheme.on_arrival(&mut packet, self.queues.of_scheme(), cx);
+        if let Some(division) = self.scheme.division_mut() {
+            self.queues.pass(packet.wire_len(), division);
+        }
         packet.set_hop_time(cx.now);
         Some(self.leave_changed(packet, cx))
     }
@@ -80,8 +96,25 @@ impl Pipeline {
         if !self.behind.is_empty() {
             return self.behind.pop_front();
         }
-        let packet = self.discipline.dequeue(cx)?;
-        Some(self.leave(packet, cx))
+        if let AnyScheme::None = self.scheme {
+            return self.queues.discipline_mut().dequeue(cx);
+        }
+        if self.queues.are_two() {
+            return self.dequeue_from_lanes(cx);
+        }
+        let packet = self.queues.discipline_mut().dequeue(cx)?;
+        Some(self.leave_changed(packet, cx))
+    }
+    #[inline(never)]
+    fn dequeue_from_lanes(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
+        let packet = match self.scheme.division_mut() {
+            None => self.queues.discipline_mut().dequeue(cx),
+            Some(division) => self.queues.dequeue(division, cx),
+        }?;
+        if !self.scheme.touches(&packet, cx.now) {
+            return Some(packet);
+        }
+        Some(self.leave_changed(packet, cx))
     }
     /// Pass a packet that comes from a cache, not from the queue, through the egress.
     #[inline]
@@ -93,7 +126,7 @@ impl Pipeline {
         self.leave_changed(packet, cx)
     }
     fn leave_changed(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Packet {
-        let (queue, queued_at) = (self.backlog(), packet.hop_time());
+        let (queue, queued_at) = (self.queues.of_scheme(), packet.hop_time());
         // All fragments waited from the same time on.
         let mut behind = TrailingPackets::new(&mut self.behind, queued_at);
         let mut first = self.scheme.leave(packet, &mut behind, queue, cx);
@@ -105,18 +138,18 @@ impl Pipeline {
     }
     /// True if a packet of `wire_len` bytes would be queued without a drop.
     pub fn has_room(&self, wire_len: u16) -> bool {
-        self.discipline.has_room(wire_len)
+        self.queues.has_room(wire_len, self.scheme.division())
     }
     /// Bytes that wait.
     #[inline]
     pub fn backlog_bytes(&self) -> u64 {
         let behind = self.behind.iter().map(|packet| packet.wire_len() as u64);
-        self.discipline.backlog_bytes() + behind.sum::<u64>()
+        self.queues.backlog_bytes() + behind.sum::<u64>()
     }
     /// Packets that wait.
     #[inline]
     pub fn backlog_packets(&self) -> u64 {
-        self.discipline.backlog_packets() + self.behind.len() as u64
+        self.queues.backlog_packets() + self.behind.len() as u64
     }
     /// When `on_timeout` is due.
     #[inline]
@@ -124,7 +157,7 @@ impl Pipeline {
         if self.passes_at_once {
             return self.scheme.next_timeout(); // the discipline has no timers
         }
-        match (self.scheme.next_timeout(), self.discipline.next_timeout()) {
+        match (self.scheme.next_timeout(), self.queues.discipline().next_timeout()) {
             (Some(scheme), Some(discipline)) => Some(scheme.min(discipline)),
             (scheme, discipline) => scheme.or(discipline),
         }
@@ -133,31 +166,32 @@ impl Pipeline {
     /// [`Pipeline::dequeue`] if the transmitter is free.
     pub fn on_timeout(&mut self, cx: &mut PortContext<'_>) {
         if !matches!(self.scheme, AnyScheme::None) {
-            self.scheme.on_timeout(cx.now, self.backlog());
+            self.scheme.on_timeout(cx.now, self.queues.of_scheme());
         }
-        self.discipline.on_timeout(cx);
+        self.queues.discipline_mut().on_timeout(cx);
     }
     /// See [`PortScheme::publish`] and [`Discipline::publish`].
     pub fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
         self.scheme.publish(now, see);
-        self.discipline.publish(now, see);
+        self.queues.publish(see);
+        self.queues.discipline().publish(now, see);
     }
     /// The link runs at `rate` at the start of time. Called once, before all else.
     pub fn begin(&mut self, rate: Rate) {
         self.scheme.set_rate(Time::ZERO, rate);
-        self.discipline.set_rate(Time::ZERO, rate);
+        self.queues.discipline_mut().set_rate(Time::ZERO, rate);
     }
     /// The link runs at `rate` from now on.
     pub fn set_rate(&mut self, rate: Rate, cx: &mut PortContext<'_>) {
         self.on_timeout(cx); // what is due belongs to the old rate
         self.scheme.set_rate(cx.now, rate);
-        self.discipline.set_rate(cx.now, rate);
+        self.queues.discipline_mut().set_rate(cx.now, rate);
     }
     /// Give up everything held.
     pub fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
         while let Some(packet) = self.behind.pop_front() {
             cx.drop_packet(packet, reason);
         }
-        self.discipline.clear(reason, cx);
+        self.queues.clear(reason, cx);
     }
 }

@@ -19,6 +19,16 @@ pub struct PortInit {
     pub rng: Rng,
 }
 
+/// What a port scheme sees of the queues: what waits in the discipline of its port, or, where the
+/// flows that listen to it have a queue of their own, in that one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Backlog {
+    /// In bytes.
+    pub bytes: u64,
+    /// In packets.
+    pub packets: u64,
+}
+
 /// What a port machine works with during one call.
 pub struct PortContext<'a> {
     /// Now.

@@ -136,6 +136,8 @@ pub(crate) struct RateControl {
     /// C, and as bytes per second.
     capacity: Rate,
     bytes_per_s: f64,
+    /// What of C its flows may have.
+    available_bps: f64,
     pub(crate) overhead_bytes: u16,
     /// R.
     pub(crate) rate_bps: f64,
@@ -169,6 +171,7 @@ impl RateControl {
             params,
             capacity: rate,
             bytes_per_s: rate.bps() as f64 / 8.0,
+            available_bps: rate.bps() as f64,
             overhead_bytes,
             rate_bps: params.initial_share * rate.bps() as f64,
             rtt_s: params.initial_rtt.as_secs_f64(),
@@ -194,7 +197,7 @@ impl RateControl {
     }
     /// Bits per second that the port aims to fill.
     pub(crate) fn target_bps(&self) -> f64 {
-        self.params.gamma * self.capacity.bps() as f64
+        self.params.gamma * self.available_bps
     }
     /// Equation 2.
     fn bound_rate(&mut self) {
@@ -297,7 +300,16 @@ impl RateControl {
     /// The link runs at `rate` from now on.
     pub(crate) fn set_capacity(&mut self, rate: Rate) {
         (self.capacity, self.bytes_per_s) = (rate, rate.bps() as f64 / 8.0);
+        self.set_available(rate.bps() as f64);
+    }
+    /// Its flows may have this of C from now on.
+    pub(crate) fn set_available(&mut self, bps: f64) {
+        self.available_bps = bps;
         self.bound_rate();
+    }
+    /// C.
+    pub(crate) fn capacity_bps(&self) -> f64 {
+        self.capacity.bps() as f64
     }
 }
 

@@ -28,9 +28,9 @@
 //! no timer: 1 with y = q = 0 is caught up, interval by interval, on the next access. The options
 //! of a fragmented packet cannot be read: it counts in y, and no rate is written on it.
 
-use crate::port::{PortContext, PortInit};
+use crate::port::{Backlog, PortContext, PortInit};
 use crate::rate_control::{RateControl, RateParams};
-use crate::scheme::{Backlog, PortScheme, SchemeParams, TrailingPackets};
+use crate::scheme::{PortScheme, SchemeParams, TrailingPackets};
 use forebay_base::{Arena, Kind, Packet, Rate, Rng, Time};
 use forebay_signal::rcp::Request;
 

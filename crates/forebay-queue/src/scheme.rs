@@ -2,19 +2,11 @@
 //! packets arrive, and what it does to packets that leave. One machine has both, and they share
 //! its state.
 
-use crate::port::{PortContext, PortInit};
+use crate::lanes::Division;
+use crate::port::{Backlog, PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use forebay_base::{Arena, IpVersion, Packet, Params, Rate, Time, cut_ipv4, cut_ipv6};
-
-/// What waits in the discipline of a port.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Backlog {
-    /// In bytes.
-    pub bytes: u64,
-    /// In packets.
-    pub packets: u64,
-}
 
 /// Packets that leave right after the first one that an egress returns, adjacent on the wire,
 /// before anything else that waits.
@@ -77,6 +69,19 @@ pub trait PortScheme: Send {
     /// A packet arrives at the port, before any drop: read it, and change what routers may change.
     /// `queue` is what waits, without it.
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>);
+    /// How the discipline and a queue for listeners beside it divide the port; None: there is no
+    /// such queue, now and ever.
+    fn division(&self) -> Option<&Division> {
+        None
+    }
+    /// The same, to count in what leaves.
+    fn division_mut(&mut self) -> Option<&mut Division> {
+        None
+    }
+    /// False if [`PortScheme::leave`] would do nothing with this packet, or for it.
+    fn touches(&self, _packet: &Packet, _now: Time) -> bool {
+        true
+    }
     /// `packet` is next on the transmitter, and `queue` is what waits after it. The returned packet
     /// leaves first, then those pushed to `behind`: each of these counts as made by cutting.
     fn leave(
@@ -106,6 +111,18 @@ impl<S: PortScheme + ?Sized> PortScheme for Box<S> {
     #[inline]
     fn on_arrival(&mut self, packet: &mut Packet, queue: Backlog, cx: &mut PortContext<'_>) {
         (**self).on_arrival(packet, queue, cx);
+    }
+    #[inline]
+    fn division(&self) -> Option<&Division> {
+        (**self).division()
+    }
+    #[inline]
+    fn division_mut(&mut self) -> Option<&mut Division> {
+        (**self).division_mut()
+    }
+    #[inline]
+    fn touches(&self, packet: &Packet, now: Time) -> bool {
+        (**self).touches(packet, now)
     }
     #[inline]
     fn leave(
@@ -157,4 +174,6 @@ pub struct Carries {
     pub key: &'static str,
     /// Why.
     pub why: &'static str,
+    /// Flows that listen to it wait beside the discipline: see [`PortScheme::division`].
+    pub beside: bool,
 }

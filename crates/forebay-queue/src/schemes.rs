@@ -6,9 +6,10 @@
 //! field with its description, none called `scheme`. They implement [`SchemeParams`].
 
 use crate::kickass;
-use crate::port::{PortContext, PortInit};
+use crate::lanes::Division;
+use crate::port::{Backlog, PortContext, PortInit};
 use crate::rcp;
-use crate::scheme::{Backlog, Carries, PortScheme, SchemeParams, TrailingPackets};
+use crate::scheme::{Carries, PortScheme, SchemeParams, TrailingPackets};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use forebay_base::{IpVersion, Packet, ParamError, Params, Rate, Time, head_comment};
@@ -123,6 +124,18 @@ macro_rules! schemes {
                 cx: &mut PortContext<'_>,
             ) {
                 each!(self, [$($Variant)*], s => s.on_arrival(packet, queue, cx), none => ())
+            }
+            #[inline]
+            fn division(&self) -> Option<&Division> {
+                each!(self, [$($Variant)*], s => s.division(), none => None)
+            }
+            #[inline]
+            fn division_mut(&mut self) -> Option<&mut Division> {
+                each!(self, [$($Variant)*], s => s.division_mut(), none => None)
+            }
+            #[inline]
+            fn touches(&self, packet: &Packet, now: Time) -> bool {
+                each!(self, [$($Variant)*], s => s.touches(packet, now), none => false)
             }
             #[inline]
             fn leave(

@@ -77,6 +77,7 @@ series! {
     KickAssRate "kickass_rate_bps" "bit/s" Values "Of a port: the rate that Kick-Ass signals.";
     KickAssCode "kickass_code" "" Values "Of a port: the largest code of at most that; 0: none.";
     KickAssMode "kickass_mode" "" Values "Of a port: 0 Kick-Ass signals, 1 fallback.";
+    KickAssRtt "kickass_rtt_ms" "ms" Values "Of a port: d, for which Kick-Ass computes its rate.";
     KickAssPieces "kickass_pieces" "" Count "Of a port: fragments created since the start.";
     Transmitted "transmitted_bytes" "B" Rate "Of a port: bytes on the wire since the start.";
     Opportunities "opportunity_bytes" "B" Rate

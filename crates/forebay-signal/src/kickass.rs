@@ -96,6 +96,10 @@ impl Code {
     pub const fn next(self) -> Option<Code> {
         Code::from_byte(self.0 + 1)
     }
+    /// The one before it; None below [`Code::MIN`].
+    pub const fn previous(self) -> Option<Code> {
+        Code::from_byte(self.0 - 1)
+    }
     /// Its rate (equation 2), in bit/s of IP packets before they are cut.
     pub const fn rate(self) -> Rate {
         Rate::clamped(RATES_BPS[self.0 as usize])
@@ -203,16 +207,19 @@ impl Indicator {
     /// One of the two whose midpoints surround `rtt`, such that the mean of many midpoints is
     /// `rtt`. `draw` is uniform within [0, 1).
     pub fn dithered(rtt: Span, draw: f64) -> Indicator {
+        let [(low, _), (high, share)] = Indicator::around(rtt);
+        if draw < share { high } else { low }
+    }
+    /// The two whose midpoints surround `rtt`, with the shares with which their mean is `rtt`, as
+    /// far as midpoints reach.
+    pub fn around(rtt: Span) -> [(Indicator, f64); 2] {
         let ms = rtt.as_nanos() as f64 / 1e6;
         let above = (0..=Indicator::LAST.0).find(|&k| Indicator(k).midpoint_ms() >= ms);
-        match above {
-            None => Indicator::LAST,
-            Some(0) => Indicator(0),
-            Some(k) => {
-                let (low, high) = (Indicator(k - 1).midpoint_ms(), Indicator(k).midpoint_ms());
-                Indicator(if draw < (ms - low) / (high - low) { k } else { k - 1 })
-            }
-        }
+        let high = Indicator(above.unwrap_or(Indicator::LAST.0).max(1));
+        let low = Indicator(high.0 - 1);
+        let (low_ms, high_ms) = (low.midpoint_ms(), high.midpoint_ms());
+        let share = ((ms - low_ms) / (high_ms - low_ms)).clamp(0.0, 1.0);
+        [(low, 1.0 - share), (high, share)]
     }
     /// That of a packet of this length; None: of none.
     pub const fn of_wire_len(bytes: u16) -> Option<Indicator> {

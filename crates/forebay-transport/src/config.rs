@@ -108,12 +108,14 @@ pub struct TcpConfig {
     pub timestamps: bool,
     /// Offer and accept window scaling.
     pub window_scaling: bool,
+    /// Scale the window of a SYN-ACK, too, against RFC 7323 section 2.2: for comparison with papers
+    /// in which no window limits the first flight. Both ends need it, and window scaling.
+    pub scaled_syn_ack: bool,
     /// Receive buffer. Without this key, and with the preset "modern", it follows the paths: twice
     /// what a flow's path holds at the start (BDP, and the queues that can fill, each for a second
     /// at most), or the length of the flow if that is less; the maximum over all flows, 4 MiB to
     /// 2^30 bytes. Range: one segment or more. Example: "8MiB".
-    // The window of a SYN-ACK is never scaled (RFC 7323 section 2.2): the first flight has 65 535
-    // bytes at most.
+    // Without `scaled_syn_ack` the first flight has 65 535 bytes at most.
     #[serde(with = "Bytes")]
     pub receive_buffer_bytes: u64,
     /// Send buffer. Without this key, and with the preset "modern", it is as large as a receive

@@ -26,6 +26,7 @@ const MODERN: TcpConfig = TcpConfig {
     sack: true,                       // RFC 2018
     timestamps: true,                 // RFC 7323
     window_scaling: true,             // RFC 7323
+    scaled_syn_ack: false,
     receive_buffer_bytes: 4 << 20,
     send_buffer_bytes: 4 << 20,
     limited_transmit: true, // RFC 3042
@@ -58,11 +59,12 @@ const NS3_2015: TcpConfig = TcpConfig {
     sack: false,                        // not in that release
     timestamps: false,                  // Timestamp false in the tree of the INRPP paper
     window_scaling: false, // WindowScaling false there too: at most 65 535 bytes in flight
+    scaled_syn_ack: false,
     receive_buffer_bytes: 131_072, // RcvBufSize; MaxWindowSize 65535 bounds what is offered
-    send_buffer_bytes: 131_072, // SndBufSize
-    limited_transmit: false, // TcpNewReno LimitedTransmit
-    ecn: false,            // not in that release
-    pacing: Pacing::Off,   // not in that release
+    send_buffer_bytes: 131_072,    // SndBufSize
+    limited_transmit: false,       // TcpNewReno LimitedTransmit
+    ecn: false,                    // not in that release
+    pacing: Pacing::Off,           // not in that release
     // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
     dont_fragment: true,
     fast_path: true,
@@ -89,13 +91,14 @@ const LINUX_6_18: TcpConfig = TcpConfig {
         timeout: Span::from_millis(40), // TCP_DELACK_MIN
         quick: 16,                      // TCP_MAX_QUICKACKS
     },
-    quick_while_growing: true,                  // tcp_grow_window
-    loss_policy: LossPolicy::RackTlp,           // net.ipv4.tcp_recovery 1, tcp_early_retrans 3
-    recovery: Recovery::Prr,                    // tcp_cwnd_reduction
-    sack: true,                                 // net.ipv4.tcp_sack
-    timestamps: true,                           // net.ipv4.tcp_timestamps
-    window_scaling: true,                       // net.ipv4.tcp_window_scaling
-    receive_buffer_bytes: 6 << 20,              // net.ipv4.tcp_rmem[2], without auto-tuning
+    quick_while_growing: true,        // tcp_grow_window
+    loss_policy: LossPolicy::RackTlp, // net.ipv4.tcp_recovery 1, tcp_early_retrans 3
+    recovery: Recovery::Prr,          // tcp_cwnd_reduction
+    sack: true,                       // net.ipv4.tcp_sack
+    timestamps: true,                 // net.ipv4.tcp_timestamps
+    window_scaling: true,             // net.ipv4.tcp_window_scaling
+    scaled_syn_ack: false,
+    receive_buffer_bytes: 6 << 20, // net.ipv4.tcp_rmem[2], without auto-tuning
     send_buffer_bytes: LINUX_SEND_BUFFER_BYTES, // net.ipv4.tcp_wmem[2], without auto-tuning
     limited_transmit: true,
     ecn: false,          // net.ipv4.tcp_ecn 2: accepted, not asked for

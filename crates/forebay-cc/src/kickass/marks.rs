@@ -9,26 +9,35 @@ pub(super) struct Clearing {
     /// 0: on all.
     per_rtt: u32,
     next_at: Time,
+    /// Packets since the last one.
+    packets: u32,
+    /// One of the first flight was spared.
+    spared: bool,
 }
 
 impl Clearing {
     pub fn new(per_rtt: u32) -> Clearing {
-        Clearing { per_rtt, next_at: Time::ZERO }
+        Clearing { per_rtt, next_at: Time::ZERO, packets: 0, spared: false }
     }
     /// Time between two of them.
     pub fn gap(&self, rtt: Span) -> Span {
         if self.per_rtt == 0 { Span::ZERO } else { rtt / self.per_rtt as u64 }
     }
+    /// True once.
+    pub fn spares_one(&mut self) -> bool {
+        !core::mem::replace(&mut self.spared, true)
+    }
     /// True if the packet that leaves now may be cut. `most`: no more than this many in a round
-    /// trip.
-    pub fn takes(&mut self, now: Time, rtt: Span, most: Option<u32>) -> bool {
+    /// trip; `spacing`: one of so many packets.
+    pub fn takes(&mut self, now: Time, rtt: Span, most: Option<u32>, spacing: u32) -> bool {
+        self.packets = self.packets.saturating_add(1);
         let gap = most.map_or(Span::ZERO, |most| rtt / most as u64).max(self.gap(rtt));
-        if now < self.next_at {
+        if now < self.next_at || self.packets < spacing {
             return false;
         }
         // Evenly: a late one does not delay the next. After a pause none is saved up.
         let due = if self.next_at + gap < now { now } else { self.next_at };
-        self.next_at = due + gap;
+        (self.next_at, self.packets) = (due + gap, 0);
         true
     }
 }

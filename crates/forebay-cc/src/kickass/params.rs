@@ -1,7 +1,7 @@
 //! Parameters of Kick-Ass end points: two presets, and each of their choices by itself.
 
 use crate::ParamError;
-use forebay_base::require;
+use forebay_base::{Rate, require};
 use serde::{Deserialize, Serialize};
 
 /// Values of parameters that are not given.
@@ -75,19 +75,21 @@ pub struct Params {
     /// Guard: a code counts once its datagram is complete and TCP has accepted it. `paper`: false;
     /// `recommended`: true.
     pub complete: Option<bool>,
-    /// Guard: a code that a common path MTU makes counts only once codes have varied. `paper`:
-    /// false; `recommended`: true.
+    /// Guard, with `complete`: as many fragments as plain IP makes for a small path MTU are no code
+    /// until the length of the first one varies, or a packet as long comes that no router may cut.
+    /// `paper`: false; `recommended`: true.
     pub doubt_mtu: Option<bool>,
     /// Guard: a rise of two codes or more, and a fall to less than half, count with the second code
     /// that agrees. Until then a rise waits, and a fall halves, once in a round trip. `paper`:
     /// false; `recommended`: true.
     pub agree: Option<bool>,
-    /// Guard: rates above 1 Gbit/s are cut to this multiple of what was delivered in the last round
-    /// trip, 2 to 1000; 0: off. `paper`: 0; `recommended`: 4.
-    pub delivered_multiple: Option<f64>,
     /// Guard: rate of the interface in Mbit/s, 0.12 (the lowest code) to 400 000; no code counts
     /// for more; 0: not known.
     pub interface_mbps: f64,
+    /// Share of packets that may be lost in KA mode, 0 to 0.5: while codes come and the round trip
+    /// is short, losses end KA mode only where more is lost. 0: each loss does. `paper`: 0;
+    /// `recommended`: 0.02.
+    pub loss_share: Option<f64>,
     /// Guard: where the network loses what may be cut and passes the rest, leave DF set. `paper`:
     /// false; `recommended`: true.
     pub watch_df: Option<bool>,
@@ -113,14 +115,21 @@ impl Params {
         require(s.clear_per_rtt <= 1000, "clear_per_rtt", "0 to 1000")?;
         require((1.0..=100.0).contains(&s.silence_rtts), "silence_rtts", "1 to 100")?;
         require((1..=10).contains(&s.offers), "offers", "1 to 10")?;
-        let multiple = s.delivered_multiple;
-        let ranged = multiple == 0.0 || (2.0..=1000.0).contains(&multiple);
-        require(ranged, "delivered_multiple", "0, or 2 to 1000")?;
+        require((0.0..=0.5).contains(&s.loss_share), "loss_share", "0 to 0.5")?;
         require((-181..=181).contains(&self.lie_codes), "lie_codes", "-181 to 181")?;
         let interface = self.interface_mbps;
         // 120 kbit/s is the lowest code.
         let known = interface == 0.0 || (0.12..=400_000.0).contains(&interface);
         require(known, "interface_mbps", "0, or 0.12 to 400 000")
+    }
+    /// The lowest code is an order to use TCP to these end points, and no rate.
+    pub fn takes_orders(&self) -> bool {
+        self.settings().explicit_tcp
+    }
+    fn interface(&self) -> Rate {
+        let bps =
+            if self.interface_mbps > 0.0 { (self.interface_mbps * 1e6) as u64 } else { u64::MAX };
+        Rate::clamped(bps)
     }
     /// Every choice made.
     pub(super) fn settings(&self) -> Settings {
@@ -137,8 +146,8 @@ impl Params {
             complete: self.complete.unwrap_or(ours),
             doubt_mtu: self.doubt_mtu.unwrap_or(ours),
             agree: self.agree.unwrap_or(ours),
-            delivered_multiple: self.delivered_multiple.unwrap_or(if ours { 4.0 } else { 0.0 }),
-            interface_bps: (self.interface_mbps * 1e6) as u64,
+            interface: self.interface(),
+            loss_share: self.loss_share.unwrap_or(if ours { 0.02 } else { 0.0 }),
             watch_df: self.watch_df.unwrap_or(ours),
             keep_window: self.keep_window.unwrap_or(false),
         }
@@ -159,8 +168,8 @@ pub(super) struct Settings {
     pub complete: bool,
     pub doubt_mtu: bool,
     pub agree: bool,
-    pub delivered_multiple: f64,
-    pub interface_bps: u64,
+    pub interface: Rate,
+    pub loss_share: f64,
     pub watch_df: bool,
     pub keep_window: bool,
 }

@@ -9,7 +9,9 @@ use super::params::{Params, RateSelection};
 use crate::extreme::{End, WindowedMinMax};
 use crate::feedback::{AckDemand, DatagramView, Feedback, PieceView};
 use alloc::boxed::Box;
-use forebay_base::{MAX_OPTION_BYTES, OptionList, Rate, Span, Time, kind};
+use forebay_base::{
+    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, MAX_OPTION_BYTES, OptionList, Rate, Span, Time, kind,
+};
 use forebay_signal::kickass::{Code, OFFER_BYTES, Offer, REPORT_BYTES, Report};
 
 /// First fragments that wait for the rest of their datagrams. The rest follows at once, unless the
@@ -42,6 +44,7 @@ struct State {
     mute: bool,
     /// Codes from one to the next are no news: the router draws between them.
     neighbours_are_one: bool,
+    mtu: PathMtu,
     /// First fragments by IP ID, the oldest at `oldest`.
     waiting: [Option<(u32, Code)>; WAITING],
     oldest: usize,
@@ -83,10 +86,50 @@ impl Mean {
     }
 }
 
+/// Whether plain IP cuts on the path, for an MTU of less than the packets have: its first fragments
+/// look like codes. As many fragments as an MTU makes are doubted until there are two lengths of
+/// first ones, which an MTU does not make, or something as long comes that no router might cut.
+/// A router of Kick-Ass makes two: it is doubted where it leaves half of the datagram or more in
+/// the first.
+#[derive(Clone, Copy, Debug)]
+enum PathMtu {
+    /// Nothing was cut so far.
+    Unknown,
+    /// Cut at one length, to which this code belongs, out of this many bytes.
+    Doubtful(Code, u16),
+    /// No.
+    Passes,
+}
+
+impl PathMtu {
+    /// A datagram, cut at the length of `code`, is complete. True if the code is a router's.
+    fn admits(&mut self, code: Code, datagram: &DatagramView<'_>) -> bool {
+        let payload_bytes = datagram.wire_len - IPV4_HEADER_BYTES;
+        let of_mtu = datagram.pieces == payload_bytes.div_ceil(code.lead_bytes());
+        match *self {
+            PathMtu::Unknown if of_mtu => *self = PathMtu::Doubtful(code, datagram.wire_len),
+            PathMtu::Doubtful(other, _) if other != code => *self = PathMtu::Passes,
+            _ => {}
+        }
+        !matches!(self, PathMtu::Doubtful(..)) || !of_mtu
+    }
+    /// A datagram that no router might cut. The code that counts from now on, if one waited for
+    /// that.
+    fn pass(&mut self, wire_len: u16) -> Option<Code> {
+        let PathMtu::Doubtful(code, cut_len) = *self else { return None };
+        if wire_len < cut_len {
+            return None;
+        }
+        *self = PathMtu::Passes;
+        Some(code)
+    }
+}
+
 impl KickAssReceiver {
     /// A receiver that has seen nothing.
     pub fn new(params: &Params) -> KickAssReceiver {
         let settings = params.settings();
+        let doubts = settings.doubt_mtu && settings.complete;
         KickAssReceiver {
             state: Box::new(State {
                 own: settings.offer(),
@@ -95,6 +138,7 @@ impl KickAssReceiver {
                 lie_codes: params.lie_codes,
                 mute: params.mute,
                 neighbours_are_one: settings.take == RateSelection::Mean,
+                mtu: if doubts { PathMtu::Unknown } else { PathMtu::Passes },
                 waiting: [None; WAITING],
                 oldest: 0,
                 least: WindowedMinMax::new(End::Smallest),
@@ -129,22 +173,18 @@ impl KickAssReceiver {
     fn on_code(&mut self, now: Time, code: Code) {
         let code = self.told_of(code);
         let rtt = self.rtt();
-        // `WindowedMinMax` keeps times; a code is as good as one.
-        let byte = Span::from_nanos(code.byte().into());
-        let least = self.state.least.add(now, byte, rtt).as_nanos() as u8;
-        let rate = if self.is_order(code) {
-            self.state.told.rate
+        let told = &self.state.told;
+        let (least, rate) = if self.is_order(code) {
+            (told.least, told.rate)
         } else {
-            Some(self.state.mean.add(now, code, rtt))
+            // `WindowedMinMax` keeps times; a code is as good as one.
+            let byte = Span::from_nanos(code.byte().into());
+            let least = self.state.least.add(now, byte, rtt).as_nanos() as u8;
+            (Code::from_byte(least), Some(self.state.mean.add(now, code, rtt)))
         };
-        let signalled = self.state.told.signalled.saturating_add(1);
-        self.state.told = Report {
-            least: Code::from_byte(least),
-            last: Some(code),
-            signalled,
-            silent: self.state.told.silent,
-            rate,
-        };
+        let told = &mut self.state.told;
+        (told.least, told.last, told.rate) = (least, Some(code), rate);
+        told.signalled = told.signalled.saturating_add(1);
     }
     /// A first fragment waits for the rest of its datagram.
     fn wait(&mut self, id: u32, code: Code) {
@@ -172,12 +212,22 @@ impl KickAssReceiver {
     }
     /// Count a datagram with payload.
     fn on_data(&mut self, now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        if datagram.came_whole() {
-            let silent = u8::from(!datagram.dont_fragment);
-            self.state.told.silent = self.state.told.silent.saturating_add(silent);
-        } else if self.state.complete
-            && let Some(code) = self.take_waiting(datagram.ip_id)
-        {
+        let code = if !datagram.came_whole() {
+            let first = matches!(self.state.mtu, PathMtu::Unknown);
+            let code = self.take_waiting(datagram.ip_id);
+            let code = code.filter(|&code| self.state.mtu.admits(code, datagram));
+            // The next packet tells: it must not wait for a delayed ACK.
+            if first && matches!(self.state.mtu, PathMtu::Doubtful(..)) && !self.state.mute {
+                return AckDemand::Now;
+            }
+            code
+        } else if datagram.dont_fragment {
+            self.state.mtu.pass(datagram.wire_len)
+        } else {
+            self.state.told.silent = self.state.told.silent.saturating_add(1);
+            None
+        };
+        if let Some(code) = code {
             self.on_code(now, code);
         }
         if self.state.told.signalled > 0 && !self.state.mute && self.is_news() {
@@ -192,6 +242,10 @@ impl Feedback for KickAssReceiver {
     fn on_piece(&mut self, now: Time, piece: &PieceView) {
         if !piece.is_leading() || self.state.peer.is_none() {
             return;
+        }
+        // Routers of IPv6 do not cut for an MTU.
+        if piece.wire_len - piece.payload_bytes >= IPV6_HEADER_BYTES {
+            self.state.mtu = PathMtu::Passes;
         }
         let Some(code) = Code::of_lead_bytes(piece.payload_bytes) else { return };
         if self.state.complete { self.wait(piece.ip_id, code) } else { self.on_code(now, code) }
@@ -464,13 +518,61 @@ mod tests {
         assert_eq!(report(&mut receiver, NOW), None);
     }
 
+    /// A datagram of 1500 bytes, cut as a router cuts for an MTU.
+    fn cut_for(receiver: &mut KickAssReceiver, mtu: u16) {
+        let most = (mtu - 20) / 8 * 8;
+        lead(receiver, NOW, (1, most));
+        let pieces = 1480u16.div_ceil(most);
+        receiver.on_datagram(NOW, &DatagramView { pieces, ip_id: 1, ..DATA });
+    }
+
     #[test]
-    fn an_order_is_no_part_of_the_mean() {
+    fn what_plain_ip_cuts_for_an_mtu_is_no_code() {
+        for mtu in 68..1500 {
+            let mut doubts = receiver(&Params::default());
+            (0..9).for_each(|_| cut_for(&mut doubts, mtu));
+            assert_eq!(report(&mut doubts, NOW), None, "{mtu}");
+            let mut paper = receiver(&Params::paper());
+            cut_for(&mut paper, mtu);
+            assert!(report(&mut paper, NOW).is_some(), "{mtu}");
+        }
+    }
+
+    /// A second length, or a packet that passes whole.
+    #[test]
+    fn a_long_first_fragment_counts_once_no_mtu_can_have_made_it() {
+        let mut varied = receiver(&Params::default());
+        cut(&mut varied, NOW, (1, 1472));
+        assert_eq!(cut(&mut varied, NOW, (1, 1464)), AckDemand::Now);
+        let mut whole = receiver(&Params::default());
+        for _ in 0..9 {
+            cut(&mut whole, NOW, (1, 1472));
+        }
+        assert_eq!(report(&mut whole, NOW), None);
+        let shorter = DatagramView { dont_fragment: true, wire_len: 1499, ..DATA };
+        assert_eq!(whole.on_datagram(NOW, &shorter), AckDemand::Policy);
+        let passes = DatagramView { dont_fragment: true, ..DATA };
+        assert_eq!(whole.on_datagram(NOW, &passes), AckDemand::Now);
+        assert_eq!(report(&mut whole, NOW).unwrap().last, Some(code(1472)));
+        // Two routers of Kick-Ass leave three pieces, as an MTU of 660 does.
+        let mut two = receiver(&Params::default());
+        let mut cut_twice = |bytes| {
+            lead(&mut two, NOW, (1, bytes));
+            two.on_datagram(NOW, &DatagramView { pieces: 3, ip_id: 1, ..DATA })
+        };
+        cut_twice(640);
+        assert_eq!(cut_twice(640), AckDemand::Policy);
+        assert_eq!(cut_twice(648), AckDemand::Now);
+    }
+
+    #[test]
+    fn an_order_is_no_rate() {
         let mut receiver = receiver(&Params::default());
         cut(&mut receiver, NOW, (1, 640));
-        let before = report(&mut receiver, NOW).unwrap().rate;
+        let before = report(&mut receiver, NOW).unwrap();
         cut(&mut receiver, NOW + ms(10), (1, 24));
         let told = report(&mut receiver, NOW).unwrap();
-        assert_eq!((told.last, told.rate), (Some(Code::MIN), before));
+        let expected = (Some(Code::MIN), before.least, before.rate);
+        assert_eq!((told.last, told.least, told.rate), expected);
     }
 }

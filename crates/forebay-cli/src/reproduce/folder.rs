@@ -4,7 +4,7 @@ use super::{markdown, rows_of};
 use crate::failure::Failure;
 use forebay_lab::StoreError;
 use forebay_lab::report::REPORT_NAME;
-use forebay_lab::reproduce::{ExperimentHead, Reproduction, ReproductionFolder, SetupHead};
+use forebay_lab::reproduce::{ExperimentHead, Reproduction, ReproductionFolder};
 use std::path::Path;
 
 /// The comparison for people.
@@ -44,11 +44,9 @@ fn tables(compared: &Reproduction) -> String {
         let rows = rows_of(compared, experiment);
         text.push_str(&markdown::of_experiment(experiment, &rows));
         text.push_str("\nPages of the set-ups:\n\n");
-        // A set-up without rows is not run.
-        let run = |setup: &&SetupHead| rows.iter().any(|row| row.setup == setup.name);
-        for setup in experiment.setups.iter().filter(run) {
-            let page = ReproductionFolder::place_of(name, &setup.name).join(REPORT_NAME);
-            text.push_str(&format!("- [{}]({})\n", setup.name, page.display()));
+        for folder in experiment.setups.iter().flat_map(|setup| &setup.folders) {
+            let page = ReproductionFolder::place_of(name, folder).join(REPORT_NAME);
+            text.push_str(&format!("- [{folder}]({})\n", page.display()));
         }
     }
     text

@@ -120,8 +120,11 @@ fn of_setup<'a>(
 
 /// How the set-up is run by hand.
 fn command(setup: &SetupHead) -> String {
-    let set: String = setup.set.iter().map(|set| format!(" --set '{set}'")).collect();
-    format!("forebay run {}{set}", setup.scenario)
+    let options = |set: &[String]| set.iter().map(|set| format!(" --set '{set}'")).collect();
+    let all: String = options(&setup.set);
+    let more = setup.set_of.iter();
+    let more = more.map(|(name, set)| format!("; {name}:{}", options(set)));
+    format!("forebay run {}{all}{}", setup.scenario, more.collect::<String>())
 }
 
 /// How many seeds the rows are of, in words.

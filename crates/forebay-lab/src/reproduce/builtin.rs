@@ -44,6 +44,8 @@ experiments![
     "kickass" / "testbed",
     "kickass" / "edge",
     "kickass" / "overhead",
+    "kickass" / "limits",
+    "kickass" / "web",
     "verus" / "channels",
     "verus" / "phones",
     "verus" / "mobility",

@@ -1,6 +1,6 @@
 //! From a run to the value of a measure.
 
-use super::measure::{CHANNEL, Measure, Over, Since, Take};
+use super::measure::{CHANNEL, Compare, Measure, Over, Since, Take};
 use super::profile::rank_correlation;
 use super::recording::{PortSample, Recording, Sample, growth};
 use forebay_base::Time;
@@ -31,17 +31,23 @@ impl Measured<'_> {
         match measure {
             Measure::Metric(_)
             | Measure::ClassMetric { .. }
+            | Measure::ClassRatio { .. }
             | Measure::Utilisation { .. }
             | Measure::TraceUtilisation { .. }
             | Measure::Channel { .. }
             | Measure::Reference(_)
             | Measure::Drops(_)
             | Measure::FirstEntry { .. } => self.of_result(measure),
-            Measure::FlowMetric { .. } | Measure::FlowShare { .. } | Measure::FlowSpread { .. } => {
-                self.of_flows(measure)
-            }
+            Measure::FlowMetric { .. }
+            | Measure::FlowShare { .. }
+            | Measure::FlowSpread { .. }
+            | Measure::ClassShare { .. }
+            | Measure::ClassSums { .. }
+            | Measure::SlowStartPeak { .. } => self.of_flows(measure),
             Measure::JainBins { .. } | Measure::ThroughputBins { .. } => self.of_bins(measure),
             Measure::LinkShare { .. }
+            | Measure::QueueDelay { .. }
+            | Measure::PhaseShare { .. }
             | Measure::ClassGoodput { .. }
             | Measure::ClassReaches { .. } => self.of_epochs(measure),
             // Of two runs: given by the one that has both.
@@ -84,10 +90,6 @@ impl Measured<'_> {
             Measure::ProfileFollows { link, packets, over_s, within_s } => {
                 self.profile_follows(self.link(link), *packets, *over_s, *within_s)
             }
-            Measure::SlowStartPeak { flow, segment_bytes } => {
-                let bytes = self.recording.slow_start_bytes(index(*flow))?;
-                Some(bytes as f64 / f64::from(*segment_bytes))
-            }
             Measure::JainSampled { every_s, over, within_s } => {
                 self.jain_sampled(*every_s, *over, within_s.unwrap_or([0.0, f64::INFINITY]))
             }
@@ -100,6 +102,12 @@ impl Measured<'_> {
             Measure::Metric(name) => number(self.result.metrics.numbers(), name),
             Measure::ClassMetric { class, metric } => {
                 number(self.result.metrics.by_class.get(class)?.numbers(), metric)
+            }
+            Measure::ClassRatio { class, to, metric } => {
+                let of = |class: &str| {
+                    number(self.result.metrics.by_class.get(class)?.numbers(), metric)
+                };
+                Compare::Ratio.of(of(class)?, of(to)?)
             }
             Measure::Utilisation { link } => {
                 self.result.metrics.utilisation.get(link.as_str()).copied()
@@ -128,7 +136,7 @@ impl Measured<'_> {
         }
     }
 
-    /// What is kept of single flows.
+    /// What is kept of single flows, and what classes have of it.
     fn of_flows(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::FlowMetric { flow, metric } => number(self.flow(*flow).numbers(), metric),
@@ -141,6 +149,30 @@ impl Measured<'_> {
                 let numbers = flows.map(|flow| self.result.per_flow[flow].numbers());
                 let values: Vec<f64> = numbers.filter_map(|numbers| number(numbers, of)).collect();
                 Take::Spread.of(&values)
+            }
+            Measure::SlowStartPeak { flow, segment_bytes } => {
+                let bytes = self.recording.slow_start_bytes(index(*flow))?;
+                Some(bytes as f64 / f64::from(*segment_bytes))
+            }
+            Measure::ClassShare { class } => {
+                let goodput = |class: Option<&str>| {
+                    let flows = self.places(class).into_iter();
+                    let rates = flows.filter_map(|flow| self.result.per_flow[flow].goodput_bps);
+                    mean(&rates.collect::<Vec<f64>>())
+                };
+                Compare::Ratio.of(goodput(Some(class))?, goodput(None)?)
+            }
+            Measure::ClassSums { class, of, by, to } => {
+                let sum = |class: &str, name: &str| {
+                    let flows = self.places(Some(class)).into_iter();
+                    let numbers = flows.map(|flow| self.result.per_flow[flow].numbers());
+                    numbers.filter_map(|numbers| number(numbers, name)).sum::<f64>()
+                };
+                let ratio = |class: &str| Compare::Ratio.of(sum(class, of), sum(class, by));
+                match to {
+                    None => ratio(class),
+                    Some(to) => Compare::Ratio.of(ratio(class)?, ratio(to)?),
+                }
             }
             _ => None,
         }
@@ -180,6 +212,14 @@ impl Measured<'_> {
                 let link = self.link(link);
                 let shares = epochs_s.iter().map(|&epoch_s| self.link_share(link, epoch_s));
                 mean(&shares.collect::<Option<Vec<f64>>>()?)
+            }
+            Measure::QueueDelay { link, epochs_s, take } => {
+                let link = self.link(link);
+                let looks = epochs_s.iter().flat_map(|&epoch_s| self.recording.within(epoch_s));
+                take.of(&looks.map(|look| look.queue_s[link]).collect::<Vec<_>>())
+            }
+            Measure::PhaseShare { class, phase, take } => {
+                take.of(&self.recording.phase_shares(class, phase))
             }
             Measure::ClassGoodput { class, epochs_s } => {
                 let (class, flows) = self.recording.class(class);

@@ -9,6 +9,9 @@
 //! seeds = 10                          # runs per set-up and protocol
 //! quick_seeds = 3                     # the same with --quick
 //!
+//! [set_of]                            # what is changed under a protocol alone, in all set-ups
+//! paper = ["kickass.preset=paper"]    # that run it, after their own changes; may be left out
+//!
 //! [[setups]]                          # a scenario, changed as by --set, under some protocols
 //! name = "paper"
 //! what = "as the paper has it"        # may be left out
@@ -74,8 +77,17 @@ pub struct ExperimentError(String);
 #[derive(Debug)]
 pub(super) struct Experiment {
     pub file: File,
-    /// One per set-up.
-    pub scenarios: Vec<Scenario>,
+    /// Those of each set-up.
+    pub scenarios: Vec<SetupScenarios>,
+}
+
+/// The scenarios of a set-up.
+#[derive(Debug)]
+pub(super) struct SetupScenarios {
+    /// That of the protocols that change nothing in it, then those of the others; each for some.
+    pub all: Vec<Scenario>,
+    /// Per protocol of the set-up its place in `all`.
+    pub places: Vec<usize>,
 }
 
 /// The keys of a file.
@@ -91,6 +103,8 @@ pub(super) struct File {
     pub tables: Tables,
     pub seeds: Spanned<u64>,
     pub quick_seeds: Spanned<u64>,
+    #[serde(default)]
+    pub set_of: BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
     pub setups: Vec<Setup>,
     #[serde(default, rename = "rows")]
     lines: Vec<Line>,
@@ -211,6 +225,37 @@ pub enum Unit {
 /// Most seeds of an experiment.
 const MAX_SEEDS: u64 = 1_000;
 
+impl File {
+    /// The rows of a protocol in a set-up, by their places.
+    pub fn rows_of(&self, setup: &Setup, protocol: &str) -> Vec<usize> {
+        let mine =
+            |row: &Row| row.setup == setup.name && row.protocol.get_ref().as_str() == protocol;
+        (0..self.rows.len()).filter(|&row| mine(&self.rows[row])).collect()
+    }
+    /// True if a protocol is compared with another of a set-up, or the other with it.
+    pub fn is_paired(&self, setup: &Setup, protocol: &str) -> bool {
+        let mine = self.rows.iter().filter(|row| row.setup == setup.name);
+        mine.filter_map(|row| Some((row.protocol.get_ref(), row.measure.get_ref().other()?)))
+            .any(|(of, with)| of == protocol || with == protocol)
+    }
+    /// The name of the folder of its results: that of the set-up, and of a protocol that changes
+    /// something in it.
+    pub fn folder(&self, setup: &Setup, protocol: &str) -> String {
+        let name = setup.name.get_ref();
+        match entry(&self.set_of, protocol) {
+            None => name.clone(),
+            Some(_) => format!("{name}+{protocol}"),
+        }
+    }
+    /// The folders of the protocols that are run in a set-up.
+    pub fn folders(&self, setup: &Setup) -> BTreeSet<String> {
+        let protocols = setup.protocols.iter().map(|name| name.get_ref().as_str());
+        let run =
+            |name: &&str| self.is_paired(setup, name) || !self.rows_of(setup, name).is_empty();
+        protocols.filter(run).map(|name| self.folder(setup, name)).collect()
+    }
+}
+
 impl Row {
     /// What was published, if anything was.
     pub fn target(&self) -> Option<Target> {
@@ -261,7 +306,12 @@ fn read(text: &str, registry: &Arc<Registry>) -> Result<Experiment, Fault> {
             ));
         }
     }
-    let scenarios = file.setups.iter().map(|setup| scenario(setup, registry));
+    for name in file.set_of.keys() {
+        if !file.setups.iter().any(|setup| setup.protocols.iter().any(|run| run == name)) {
+            return Err((name.span(), format!("no set-up runs `{}`", name.get_ref())));
+        }
+    }
+    let scenarios = file.setups.iter().map(|setup| scenarios(setup, &file.set_of, registry));
     let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
     for line in &file.lines {
         file.rows.extend(rows_of_line(line)?);
@@ -353,49 +403,77 @@ fn entry<'a, T>(table: &'a BTreeMap<Spanned<String>, T>, name: &str) -> Option<&
     table.iter().find(|(key, _)| key.get_ref() == name).map(|(_, value)| value)
 }
 
-fn scenario(setup: &Setup, registry: &Arc<Registry>) -> Result<Scenario, Fault> {
-    let set = setup.set.iter().map(|set| set.get_ref().clone()).collect();
+/// The scenarios of a set-up, given what is changed under single protocols.
+fn scenarios(
+    setup: &Setup,
+    set_of: &BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
+    registry: &Arc<Registry>,
+) -> Result<SetupScenarios, Fault> {
+    let own = |protocol: &Spanned<String>| entry(set_of, protocol.get_ref());
+    let mut all = Vec::new();
+    if setup.protocols.iter().any(|protocol| own(protocol).is_none()) {
+        all.push(scenario(setup, &[], registry)?);
+    }
+    let mut places = Vec::new();
+    for protocol in &setup.protocols {
+        let place = match own(protocol) {
+            None => 0,
+            Some(set) => {
+                all.push(scenario(setup, set, registry)?);
+                all.len() - 1
+            }
+        };
+        let names = all[place].protocol_names();
+        if !names.iter().any(|known| *known == *protocol.get_ref().as_str()) {
+            let problem = format!("there is no protocol `{}`", protocol.get_ref());
+            return Err((protocol.span(), problem));
+        }
+        places.push(place);
+    }
+    Ok(SetupScenarios { all, places })
+}
+
+/// The scenario of a set-up with these changes as well.
+fn scenario(
+    setup: &Setup,
+    more: &[Spanned<String>],
+    registry: &Arc<Registry>,
+) -> Result<Scenario, Fault> {
+    let changes = || setup.set.iter().chain(more);
+    let set = changes().map(|set| set.get_ref().clone()).collect();
     let loaded = Scenario::load(
         setup.scenario.get_ref(),
         &LoadOptions { set, registry: registry.clone(), ..LoadOptions::default() },
     );
-    let scenario = loaded.map_err(|error| {
-        let culprit = setup.set.iter().find(|set| {
+    loaded.map_err(|error| {
+        let culprit = changes().find(|set| {
             let place = error.first().place.as_ref();
             place.is_some_and(|p| p.file == "--set" && p.text == *set.get_ref())
         });
         (culprit.map_or(setup.scenario.span(), Spanned::span), error.to_string())
-    })?;
-    for protocol in &setup.protocols {
-        if !scenario.protocol_names().iter().any(|known| *known == *protocol.get_ref().as_str()) {
-            return Err((
-                protocol.span(),
-                format!("there is no protocol `{}`", protocol.get_ref()),
-            ));
-        }
-    }
-    Ok(scenario)
+    })
 }
 
 fn check<'a>(
     row: &Row,
-    mut setups: impl Iterator<Item = (&'a Setup, &'a Scenario)>,
+    mut setups: impl Iterator<Item = (&'a Setup, &'a SetupScenarios)>,
 ) -> Result<(), Fault> {
     let found = setups.find(|(setup, _)| setup.name.get_ref() == row.setup.get_ref());
-    let Some((setup, scenario)) = found else {
+    let Some((setup, scenarios)) = found else {
         return Err((row.setup.span(), format!("there is no set-up `{}`", row.setup.get_ref())));
     };
-    if !setup.protocols.iter().any(|name| name.get_ref() == row.protocol.get_ref()) {
+    let place = setup.protocols.iter().position(|name| name.get_ref() == row.protocol.get_ref());
+    let Some(place) = place else {
         let (setup, protocol) = (row.setup.get_ref(), row.protocol.get_ref());
         return Err((row.protocol.span(), format!("`{setup}` does not run `{protocol}`")));
-    }
+    };
     if let Some(other) = row.measure.get_ref().other()
         && !setup.protocols.iter().any(|name| name.get_ref() == other)
     {
         let setup = row.setup.get_ref();
         return Err((row.measure.span(), format!("`{setup}` does not run `{other}`")));
     }
-    let measurable = row.measure.get_ref().check(scenario);
+    let measurable = row.measure.get_ref().check(&scenarios.all[scenarios.places[place]]);
     measurable.map_err(|problem| (row.measure.span(), problem))
 }
 

@@ -62,8 +62,8 @@ fn segment(name: &str) -> String {
 
 /// The results of the runs of one set-up, while they are made.
 pub(super) struct SetupResults<'a> {
-    /// `source/experiment`, and the name of the set-up.
-    pub names: (String, &'a str),
+    /// `source/experiment`, and the folder below that of the experiment.
+    pub names: (String, String),
     /// Name of the scenario.
     pub name: &'a str,
     pub scenario: &'a Scenario,
@@ -88,7 +88,7 @@ impl SetupResults<'_> {
     pub fn store(&self, folder: &ReproductionFolder) -> Result<Arc<Store>, StoreError> {
         let mut state = self.lock();
         if state.store.is_none() {
-            state.store = Some(Arc::new(folder.store(&self.names.0, self.names.1)?));
+            state.store = Some(Arc::new(folder.store(&self.names.0, &self.names.1)?));
         }
         Ok(Arc::clone(state.store.as_ref().expect("it has been made")))
     }

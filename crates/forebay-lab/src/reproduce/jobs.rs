@@ -2,7 +2,7 @@
 
 use super::ReproduceOptions;
 use super::evaluate::Measured;
-use super::file::{Experiment, ExperimentError, Row};
+use super::file::{Experiment, ExperimentError, Row, SetupScenarios};
 use super::folder::{ReproductionFolder, SetupResults, SetupState};
 use super::measure::Measure;
 use super::paired::{PairedFlow, paired};
@@ -54,7 +54,10 @@ struct Job<'a> {
     experiment: usize,
     scenario: &'a Scenario,
     setup: usize,
-    setup_name: &'a str,
+    /// Among the scenarios of the set-up.
+    place: usize,
+    /// The name of the set-up; where the protocol has a scenario of its own, with its name.
+    folder: String,
     name: &'a str,
     protocol: &'a str,
     seed: u64,
@@ -68,8 +71,8 @@ pub(super) struct Jobs<'a> {
     jobs: Vec<Job<'a>>,
     /// Per experiment the number of its rows.
     rows: Vec<usize>,
-    /// Per experiment and set-up the references that its runs share.
-    known: Vec<Vec<ReferenceCache>>,
+    /// Per experiment and set-up the references that the runs of each scenario share.
+    known: Vec<Vec<Vec<ReferenceCache>>>,
 }
 
 /// A folder, and what has come of each set-up.
@@ -128,8 +131,9 @@ impl Output {
 
 impl<'a> Jobs<'a> {
     pub fn new(experiments: &'a [Experiment], quick: bool) -> Jobs<'a> {
-        let known =
-            |e: &Experiment| e.scenarios.iter().map(|_| ReferenceCache::default()).collect();
+        let of_setup =
+            |of: &SetupScenarios| of.all.iter().map(|_| ReferenceCache::default()).collect();
+        let known = |e: &Experiment| e.scenarios.iter().map(of_setup).collect();
         Jobs {
             jobs: experiments.iter().enumerate().flat_map(|(i, e)| jobs_of(i, e, quick)).collect(),
             rows: experiments.iter().map(|experiment| experiment.file.rows.len()).collect(),
@@ -139,9 +143,9 @@ impl<'a> Jobs<'a> {
 
     /// Room for the results of each set-up, of experiments of these names.
     pub fn results(&self, experiments: &[String]) -> Vec<SetupResults<'a>> {
-        let same = |a: &Job<'_>, b: &Job<'_>| (a.experiment, a.setup) == (b.experiment, b.setup);
+        let same = |a: &Job<'_>, b: &Job<'_>| std::ptr::eq(a.scenario, b.scenario);
         let of = |jobs: &[Job<'a>]| SetupResults {
-            names: (experiments[jobs[0].experiment].clone(), jobs[0].setup_name),
+            names: (experiments[jobs[0].experiment].clone(), jobs[0].folder.clone()),
             name: jobs[0].name,
             scenario: jobs[0].scenario,
             state: Mutex::new(SetupState { left: jobs.len(), store: None, done: Vec::new() }),
@@ -187,7 +191,7 @@ impl<'a> Jobs<'a> {
                 name: job.name,
                 cancel: options.cancel,
                 progress: Some(&tell),
-                known: Some(&self.known[job.experiment][job.setup]),
+                known: Some(&self.known[job.experiment][job.setup][job.place]),
                 ..RunOptions::default()
             };
             let result = self.run_into(index, run, folder);
@@ -210,7 +214,7 @@ impl<'a> Jobs<'a> {
         let Some((folder, results)) = folder else {
             return Ok(job.run(run)?.0);
         };
-        // Runs of a set-up stand together.
+        // Runs of a scenario stand together.
         let of = |results: &&SetupResults<'_>| std::ptr::eq(results.scenario, job.scenario);
         let results = results.iter().find(of).expect("each set-up has room for its results");
         let store = results.store(folder)?;
@@ -319,22 +323,19 @@ fn jobs_of(index: usize, experiment: &Experiment, quick: bool) -> Vec<Job<'_>> {
     let file = &experiment.file;
     let seeds = *if quick { &file.quick_seeds } else { &file.seeds }.get_ref();
     let mut jobs = Vec::new();
-    for (setup, (of, scenario)) in file.setups.iter().zip(&experiment.scenarios).enumerate() {
-        for protocol in &of.protocols {
-            let mine = |row: &&Row| row.setup == of.name && row.protocol == *protocol;
-            let rows: Vec<usize> =
-                (0..file.rows.len()).filter(|&row| mine(&&file.rows[row])).collect();
-            let compares = |row: &Row| {
-                row.setup == of.name && row.measure.get_ref().other() == Some(protocol.get_ref())
-            };
-            let paired = rows.iter().any(|&row| file.rows[row].measure.get_ref().other().is_some())
-                || file.rows.iter().any(compares);
+    for (setup, (of, scenarios)) in file.setups.iter().zip(&experiment.scenarios).enumerate() {
+        let mut protocols: Vec<_> = of.protocols.iter().zip(&scenarios.places).collect();
+        protocols.sort_by_key(|(_, place)| **place);
+        for (protocol, &place) in protocols {
+            let rows = file.rows_of(of, protocol.get_ref());
+            let paired = file.is_paired(of, protocol.get_ref());
             let needed = paired || !rows.is_empty();
             jobs.extend((1..=seeds).filter(|_| needed).map(|seed| Job {
                 experiment: index,
-                scenario,
+                scenario: &scenarios.all[place],
                 setup,
-                setup_name: of.name.get_ref(),
+                place,
+                folder: file.folder(of, protocol.get_ref()),
                 name: of.scenario.get_ref(),
                 protocol: protocol.get_ref(),
                 seed,
@@ -398,6 +399,7 @@ impl Job<'_> {
         let all = |wanted: bool| if wanted { self.scenario.flows.len() } else { 0 };
         let flows = all(self.measures().any(|measure| measure.needs().flows));
         let arrived = all(self.measures().any(|measure| measure.needs().arrived));
+        let phases: BTreeSet<&str> = self.measures().filter_map(Measure::phase).collect();
         let windows = self.measures().filter_map(Measure::profile_packets).collect();
         Recording::new(
             flows,
@@ -407,6 +409,7 @@ impl Job<'_> {
             (0..links).filter(watched).collect(),
         )
         .with_windows(windows)
+        .with_phases(phases.into_iter().map(str::to_string).collect())
     }
 
     /// Which run it is, for messages.

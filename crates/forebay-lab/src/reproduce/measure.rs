@@ -21,15 +21,27 @@ pub(super) enum Measure {
     Metric(String),
     /// A metric of the flows of a class.
     ClassMetric { class: String, metric: String },
+    /// A metric of the flows of a class by that of those of another, in the same run.
+    ClassRatio { class: String, to: String, metric: String },
+    /// What is one number of a flow, added up over the flows of a class, by such a sum of another
+    /// number; with `to`, by the same of that class.
+    ClassSums { class: String, of: String, by: String, to: Option<String> },
+    /// Mean goodput of the flows of a class by that of all flows: 1 is an even share.
+    ClassShare { class: String },
+    /// Over the flows of a class, the share of the looks at which the controller of its sender is
+    /// in a phase, of those with a connection.
+    PhaseShare { class: String, phase: String, take: Take },
     /// Busy share of a directed link between routers, in the window of the run.
     Utilisation { link: String },
     /// What the same flows have under two protocols of the set-up with the same seed. Of the flows
     /// that completed in both, of this class or of one that begins with its name and a hyphen, of
     /// more than one number of bytes and at most another: the mean of the differences of their
-    /// completion times, or the ratio of the means.
+    /// completion times, or the ratio of the means; or the same of their throughputs.
     Paired {
         with: String,
         class: Option<String>,
+        #[serde(default)]
+        of: PairedOf,
         #[serde(default)]
         over_bytes: u64,
         up_to_bytes: Option<u64>,
@@ -78,6 +90,9 @@ pub(super) enum Measure {
     /// mean over the epochs. A link with a trace can carry what its opportunities do, another one
     /// its rate, as events and schedules change it.
     LinkShare { link: String, epochs_s: Vec<[f64; 2]> },
+    /// Seconds that a directed link takes, at its rate, for what waits for it, at the looks of all
+    /// epochs together.
+    QueueDelay { link: String, epochs_s: Vec<[f64; 2]>, take: Take },
     /// The longest that the receivers of a class took, from one of these times on, to get `bps` per
     /// flow in the `over_s` before.
     ClassReaches { class: String, bps: f64, over_s: f64, after_s: Vec<f64> },
@@ -122,6 +137,17 @@ pub(super) enum Since {
     Zero,
     /// The end of the flow's handshake at its sender.
     Established,
+}
+
+/// What is compared of the flows of two runs.
+#[derive(Clone, Copy, Debug, Default, Deserialize, PartialEq, Eq)]
+#[serde(rename_all = "snake_case")]
+pub(super) enum PairedOf {
+    /// Their completion times, in seconds.
+    #[default]
+    Fct,
+    /// Their bytes by those times, in bits per second.
+    Throughput,
 }
 
 /// How two values are compared.
@@ -224,9 +250,9 @@ impl Measure {
     /// The class of flows that looks are at.
     pub fn class(&self) -> Option<&str> {
         match self {
-            Measure::ClassGoodput { class, .. } | Measure::ClassReaches { class, .. } => {
-                Some(class)
-            }
+            Measure::ClassGoodput { class, .. }
+            | Measure::ClassReaches { class, .. }
+            | Measure::PhaseShare { class, .. } => Some(class),
             _ => None,
         }
     }
@@ -234,12 +260,32 @@ impl Measure {
     /// The class of flows that it is about, looked at or not.
     fn of_class(&self) -> Option<&str> {
         match self {
-            Measure::ClassMetric { class, .. } => Some(class),
+            Measure::ClassMetric { class, .. }
+            | Measure::ClassRatio { class, .. }
+            | Measure::ClassShare { class }
+            | Measure::ClassSums { class, .. } => Some(class),
             Measure::FlowSpread { class, .. }
             | Measure::Against { class, .. }
             | Measure::JainBins { class, .. }
             | Measure::ThroughputBins { class, .. } => class.as_deref(),
             _ => self.class(),
+        }
+    }
+
+    /// The class of flows that it compares with, of the same run.
+    fn to_class(&self) -> Option<&str> {
+        match self {
+            Measure::ClassRatio { to, .. } => Some(to),
+            Measure::ClassSums { to, .. } => to.as_deref(),
+            _ => None,
+        }
+    }
+
+    /// The phase whose share it takes of the flows of a class.
+    pub fn phase(&self) -> Option<&str> {
+        match self {
+            Measure::PhaseShare { phase, .. } => Some(phase),
+            _ => None,
         }
     }
 
@@ -264,6 +310,9 @@ impl Measure {
         match self {
             Measure::Metric(_)
             | Measure::ClassMetric { .. }
+            | Measure::ClassRatio { .. }
+            | Measure::ClassSums { .. }
+            | Measure::ClassShare { .. }
             | Measure::Utilisation { .. }
             | Measure::Paired { .. }
             | Measure::FlowMetric { .. }
@@ -277,6 +326,8 @@ impl Measure {
             | Measure::FirstEntry { .. } => Needs::default(),
             Measure::LinkRate { .. }
             | Measure::LinkShare { .. }
+            | Measure::QueueDelay { .. }
+            | Measure::PhaseShare { .. }
             | Measure::ClassGoodput { .. }
             | Measure::ClassReaches { .. }
             | Measure::ProfileFollows { .. } => Needs { looks: true, ..Needs::default() },
@@ -298,7 +349,7 @@ impl Measure {
         {
             return Err(format!("expected a stretch of time, found {from} to {until}"));
         }
-        self.of_class().map_or(Ok(()), |class| {
+        self.of_class().into_iter().chain(self.to_class()).try_for_each(|class| {
             let protocols = scenario.protocol_names();
             let classes: BTreeSet<&str> =
                 protocols.iter().flat_map(|p| scenario.classes(p)).collect();
@@ -312,6 +363,7 @@ impl Measure {
         let link = match self {
             Measure::LinkRate { link, .. }
             | Measure::LinkShare { link, .. }
+            | Measure::QueueDelay { link, .. }
             | Measure::TraceUtilisation { link }
             | Measure::Channel { link, .. }
             | Measure::ProfileFollows { link, .. }
@@ -339,10 +391,14 @@ impl Measure {
             Measure::FlowMetric { metric, .. } | Measure::FlowSpread { of: metric, .. } => {
                 named("number of flows", metric, names(FlowResult::default().numbers()))
             }
+            Measure::ClassSums { of, by, .. } => [of, by].into_iter().try_for_each(|number| {
+                named("number of flows", number, names(FlowResult::default().numbers()))
+            }),
             Measure::Metric(name) | Measure::Against { metric: name, class: None, .. } => {
                 named("metric", name, names(Metrics::default().numbers()))
             }
             Measure::ClassMetric { metric, .. }
+            | Measure::ClassRatio { metric, .. }
             | Measure::Against { metric, class: Some(_), .. } => {
                 named("metric of classes", metric, names(ClassMetrics::default().numbers()))
             }
@@ -397,9 +453,9 @@ impl Measure {
 
     fn epochs_s(&self) -> &[[f64; 2]] {
         match self {
-            Measure::ClassGoodput { epochs_s, .. } | Measure::LinkShare { epochs_s, .. } => {
-                epochs_s
-            }
+            Measure::ClassGoodput { epochs_s, .. }
+            | Measure::LinkShare { epochs_s, .. }
+            | Measure::QueueDelay { epochs_s, .. } => epochs_s,
             _ => &[],
         }
     }

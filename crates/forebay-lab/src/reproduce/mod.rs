@@ -31,8 +31,10 @@ use forebay_scenario::Registry;
 use forebay_scenario::statistics::mean_and_interval;
 use jobs::{Done, Jobs};
 use serde::Serialize;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
+use toml::Spanned;
 
 /// How to reproduce, as opposed to what.
 #[derive(Clone, Copy)]
@@ -105,6 +107,12 @@ pub struct SetupHead {
     pub scenario: String,
     /// What is changed in it, as by `--set`.
     pub set: Vec<String>,
+    /// Its folders below that of the experiment.
+    #[serde(skip)]
+    pub folders: BTreeSet<String>,
+    /// What is changed under single protocols, after `set`.
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    pub set_of: BTreeMap<String, Vec<String>>,
 }
 
 /// A published value and ours.
@@ -176,11 +184,20 @@ pub fn reproduce_into(
 }
 
 fn head(place: &ExperimentText, experiment: &Experiment) -> ExperimentHead {
+    let texts = |set: &[Spanned<String>]| set.iter().map(|set| set.get_ref().clone()).collect();
     let setups = experiment.file.setups.iter().map(|setup| SetupHead {
         name: setup.name.get_ref().clone(),
         what: setup.what.clone(),
         scenario: setup.scenario.get_ref().clone(),
-        set: setup.set.iter().map(|set| set.get_ref().clone()).collect(),
+        set: texts(&setup.set),
+        folders: experiment.file.folders(setup),
+        set_of: experiment
+            .file
+            .set_of
+            .iter()
+            .filter(|(name, _)| setup.protocols.contains(name))
+            .map(|(name, set)| (name.get_ref().clone(), texts(set)))
+            .collect(),
     });
     let quantities = experiment.file.quantities.iter().map(|of: &Quantity| QuantityHead {
         quantity: of.quantity.get_ref().clone(),

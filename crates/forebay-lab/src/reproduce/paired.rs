@@ -1,6 +1,6 @@
 //! Flows of two runs with the same seed, compared flow by flow.
 
-use super::measure::Measure;
+use super::measure::{Measure, PairedOf};
 use forebay_run::FlowResult;
 use forebay_scenario::statistics::mean;
 
@@ -22,7 +22,7 @@ impl PairedFlow {
 /// The value of a measure of this kind: of a run, and of that with which it is compared. None if no
 /// flow of the class completed in both.
 pub(super) fn paired(measure: &Measure, one: &[PairedFlow], other: &[PairedFlow]) -> Option<f64> {
-    let Measure::Paired { class, over_bytes, up_to_bytes, take, .. } = measure else {
+    let Measure::Paired { class, of, over_bytes, up_to_bytes, take, .. } = measure else {
         return None;
     };
     let most_bytes = up_to_bytes.unwrap_or(u64::MAX);
@@ -35,11 +35,15 @@ pub(super) fn paired(measure: &Measure, one: &[PairedFlow], other: &[PairedFlow]
     let pairs = one.iter().zip(other);
     let of_size = |flow: &PairedFlow| flow.bytes > *over_bytes && flow.bytes <= most_bytes;
     let pairs = pairs.filter(|(one, _)| of_class(one) && of_size(one));
-    let times: Vec<(f64, f64)> =
-        pairs.filter_map(|(one, other)| Some((one.fct_s?, other.fct_s?))).collect();
-    let one_s = mean(&times.iter().map(|times| times.0).collect::<Vec<_>>())?;
-    let other_s = mean(&times.iter().map(|times| times.1).collect::<Vec<_>>())?;
-    take.of(one_s, other_s)
+    let value = |flow: &PairedFlow| {
+        Some(match of {
+            PairedOf::Fct => flow.fct_s?,
+            PairedOf::Throughput => flow.bytes as f64 * 8.0 / flow.fct_s?,
+        })
+    };
+    let (ones, others): (Vec<f64>, Vec<f64>) =
+        pairs.filter_map(|(one, other)| Some((value(one)?, value(other)?))).unzip();
+    take.of(mean(&ones)?, mean(&others)?)
 }
 
 #[cfg(test)]
@@ -78,13 +82,14 @@ mod tests {
             ("cubic", 50, None),
             ("cubic", 51, Some(1.0)),
         ]);
-        let of = |take, class: Option<&str>| {
+        let of_flows = |of, take, class: Option<&str>| {
             let class = class.map(str::to_string);
             let with = "x".to_string();
             let up_to_bytes = Some(50);
-            let measure = Measure::Paired { with, class, over_bytes: 10, up_to_bytes, take };
+            let measure = Measure::Paired { with, class, of, over_bytes: 10, up_to_bytes, take };
             paired(&measure, &one, &other)
         };
+        let of = |take, class| of_flows(PairedOf::Fct, take, class);
         let close = |found: Option<f64>, expected: f64| {
             assert!((found.unwrap() - expected).abs() < 1e-12, "{found:?} is not {expected}");
         };
@@ -93,5 +98,7 @@ mod tests {
         close(of(Compare::Ratio, None), 10.5 / 2.2);
         close(of(Compare::Inverse, None), 2.2 / 10.5);
         assert_eq!(of(Compare::Ratio, Some("bulk")), None);
+        // 40 and 30 B/s against 50 and 37.5.
+        close(of_flows(PairedOf::Throughput, Compare::Ratio, Some("tcp")), 0.8);
     }
 }

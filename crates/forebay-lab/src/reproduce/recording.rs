@@ -4,7 +4,7 @@ use super::profile;
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
 use forebay_run::{AppSchedule, Bins, arrived_bytes, interface};
-use forebay_sim::Simulation;
+use forebay_sim::{LinkOutcome, Simulation};
 use forebay_transport::Role;
 
 /// Simulated time between two looks: what a time is known to where nothing more exact is.
@@ -25,6 +25,9 @@ pub(super) struct Sample {
     pub class_bytes: Vec<u64>,
     /// Per directed link the bytes that it took.
     pub link_bytes: Vec<u64>,
+    /// Per directed link how long what waits for it takes at its rate, in seconds; infinite at no
+    /// rate.
+    pub queue_s: Vec<f64>,
     /// The interfaces that are watched.
     pub ports: Vec<PortSample>,
     /// Per window that is watched its delay in the profile of flow 1, in seconds.
@@ -62,6 +65,11 @@ pub(super) struct Recording {
     established_s: Vec<Option<f64>>,
     /// Per flow its first slow start.
     slow_starts: Vec<SlowStart>,
+    /// The phases of controllers that are watched.
+    phases: Vec<String>,
+    /// Per class that is watched and flow of it the looks with a connection, and of these per phase
+    /// those in it.
+    in_phase: Vec<Vec<(u32, Vec<u32>)>>,
     samples: Vec<Sample>,
 }
 
@@ -104,6 +112,8 @@ impl Recording {
             windows: Vec::new(),
             established_s: vec![None; flows],
             slow_starts: vec![SlowStart::default(); flows],
+            phases: Vec::new(),
+            in_phase: Vec::new(),
             samples: Vec::new(),
         }
     }
@@ -113,8 +123,33 @@ impl Recording {
         Recording { windows, ..self }
     }
 
+    /// The same, with the shares of time in these phases.
+    pub fn with_phases(self, phases: Vec<String>) -> Recording {
+        let none = |flows: &[FlowId]| vec![(0, vec![0; phases.len()]); flows.len()];
+        let in_phase = if phases.is_empty() {
+            Vec::new()
+        } else {
+            self.classes.iter().map(|(_, flows)| none(flows)).collect()
+        };
+        Recording { phases, in_phase, ..self }
+    }
+
+    /// Count the phases of the flows that are watched.
+    fn count_phases(&mut self, simulation: &Simulation) {
+        let flows = self.classes.iter().flat_map(|(_, flows)| flows);
+        for (&flow, (looks, counts)) in flows.zip(self.in_phase.iter_mut().flatten()) {
+            let Some(end) = simulation.connection(flow, Role::Client) else { continue };
+            *looks += 1;
+            let phase = end.view(0).phase;
+            for (count, _) in counts.iter_mut().zip(&self.phases).filter(|(_, of)| *of == phase) {
+                *count += 1;
+            }
+        }
+    }
+
     /// Look at the simulation.
     pub fn look(&mut self, simulation: &Simulation) {
+        self.count_phases(simulation);
         let of_bins = || (0..self.arrived as u32).map(FlowId);
         self.lives = of_bins().map(|flow| AppSchedule::of(simulation, flow)).collect();
         let count = self.flows as u32;
@@ -134,7 +169,7 @@ impl Recording {
         let received = |flow| progress(flow, Role::Server).map_or(0, |p| p.received_bytes);
         let of_class =
             |(_, flows): &(String, Vec<FlowId>)| flows.iter().map(|&f| received(f)).sum();
-        let links = (0..self.links as u32).map(|link| simulation.link(LinkId(link)).stats().bytes);
+        let links = || (0..self.links as u32).map(|link| simulation.link(LinkId(link)));
         let ports = self.watched.iter().map(|&link| self.port(simulation, link));
         let profile_s = self.windows.iter().map(|&packets| profile::delay_s(simulation, packets));
         let sample = Sample {
@@ -143,7 +178,8 @@ impl Recording {
             received_bytes: flows().map(received).collect(),
             arrived_bytes: of_bins().map(|flow| arrived_bytes(simulation, flow)).collect(),
             class_bytes: self.classes.iter().map(of_class).collect(),
-            link_bytes: links.collect(),
+            link_bytes: links().map(|link| link.stats().bytes).collect(),
+            queue_s: links().map(|link| queue_s(&link)).collect(),
             ports: ports.collect(),
             profile_s: profile_s.collect(),
         };
@@ -189,6 +225,14 @@ impl Recording {
         place.expect("what is measured is watched")
     }
 
+    /// Per flow of a class the share of its looks in a phase, of flows that have any.
+    pub fn phase_shares(&self, class: &str, phase: &str) -> Vec<f64> {
+        let (class, _) = self.class(class);
+        let place = self.phases.iter().position(|of| of == phase).expect("it is watched");
+        let flows = self.in_phase[class].iter().filter(|(looks, _)| *looks > 0);
+        flows.map(|(looks, counts)| f64::from(counts[place]) / f64::from(*looks)).collect()
+    }
+
     /// When the handshake of the flow with that index was over at its sender, in seconds.
     pub fn established_s(&self, flow: usize) -> Option<f64> {
         self.established_s[flow]
@@ -230,6 +274,13 @@ impl Recording {
         let first = self.samples.partition_point(|s| s.at_s < from_s - SLACK_S);
         let end = self.samples.partition_point(|s| s.at_s <= until_s + SLACK_S);
         &self.samples[first..end.max(first)]
+    }
+}
+
+fn queue_s(link: &LinkOutcome<'_>) -> f64 {
+    match link.queue_bytes() {
+        0 => 0.0,
+        bytes => bytes as f64 * 8.0 / link.rate().bps() as f64,
     }
 }
 

@@ -199,6 +199,31 @@ fn a_row_with_lists_stands_for_one_of_each_protocol_in_each_set_up() {
     assert!(error.starts_with("f:18:16") && error.contains("no set-up `c`"), "{error}");
 }
 
+#[test]
+fn what_is_changed_under_one_protocol_alone() {
+    let second = "set_of = { rcp = [\"until_s=2\"] }\n[[setups]]";
+    let text = FILE
+        .replace("protocols = [\"inrpp\"]", "protocols = [\"rcp\", \"inrpp\"]")
+        .replace("[[setups]]", second)
+        .replace("protocol = \"inrpp\"", "protocols = [\"inrpp\", \"rcp\"]")
+        .replace(MEASURE, "metric = \"goodput_bps\"");
+    let read = |text: &str| Experiment::parse(text, "f", &Arc::default());
+    let experiment = read(&text).unwrap();
+    let [scenarios] = &experiment.scenarios[..] else { panic!("one set-up") };
+    assert_eq!(scenarios.places, [1, 0], "that of the rest stands first");
+    let ends = scenarios.all.iter().map(|scenario| scenario.until);
+    assert_eq!(ends.collect::<Vec<_>>(), [None, Some(Time::from_secs(2))]);
+    let folders = experiment.file.folders(&experiment.file.setups[0]);
+    assert_eq!(folders.into_iter().collect::<Vec<_>>(), ["a", "a+rcp"]);
+    for (from, to, place, what) in [
+        ("{ rcp", "{ rpc", "f:6:12", "no set-up runs `rpc`"),
+        ("until_s=2", "until=2", "f:6:19", "until"),
+    ] {
+        let error = read(&text.replace(from, to)).unwrap_err().to_string();
+        assert!(error.starts_with(place) && error.contains(what), "{error}");
+    }
+}
+
 /// A short run of the dumbbell, whose results the measures below do not use.
 fn dumbbell() -> (RunResult, LinkNames) {
     let set = vec!["start_jitter=0s".to_string(), "until_s=1.2".to_string()];
@@ -221,6 +246,7 @@ fn looks() -> Recording {
         arrived_bytes: vec![1_000_000 * s, (2_000_000 * s).min(10_000_000), 0],
         class_bytes: vec![1_000_000 * s + (2_000_000 * s).min(10_000_000)],
         link_bytes: vec![1_000_000 * s; 28],
+        queue_s: vec![0.01 * s as f64; 28],
         ports: vec![PortSample {
             cache_bytes: 15_000 * s,
             sent_bytes: if s <= 4 { 500 * s } else { 2_000 + 1_500 * (s - 4) },
@@ -284,6 +310,13 @@ fn times_rates_and_caches_by_hand() {
         "class_reaches = { class = \"c\", bps = 13e6, over_s = 1.0, after_s = [0.0] }".to_string(),
         "class_metric = { class = \"newreno\", metric = \"timeouts\" }".to_string(),
         "class_metric = { class = \"none\", metric = \"timeouts\" }".to_string(),
+        "queue_delay = { link = \"4-0\", epochs_s = [[1.0, 2.0], [4.0, 5.0]], take = \"mean\" }"
+            .to_string(),
+        "class_ratio = { class = \"newreno\", to = \"newreno\", metric = \"goodput_bps\" }"
+            .to_string(),
+        "class_share = { class = \"newreno\" }".to_string(),
+        "class_sums = { class = \"newreno\", of = \"retransmits\", by = \"data_packets\" }"
+            .to_string(),
     ];
     let texts: Vec<&str> = measures.iter().map(String::as_str).collect();
     let expected = [
@@ -318,6 +351,11 @@ fn times_rates_and_caches_by_hand() {
         None,
         Some(0.0),
         None,
+        // 10, 20, 40 and 50 ms.
+        Some(0.03),
+        Some(1.0),
+        Some(1.0),
+        Some(0.0),
     ];
     for ((text, value), expected) in texts.iter().zip(values(&texts)).zip(expected) {
         let same = match (value, expected) {
@@ -440,6 +478,9 @@ fn bins_opportunities_and_pairs_of_a_run() {
         format!("against = {{ with = \"copa\", {metric}, take = \"{take}\"{class} }}")
     };
     let link = "link = \"core-bs\"";
+    let phase = |of: &str| {
+        format!("phase_share = {{ class = \"cubic\", phase = \"{of}\", take = \"mean\" }}")
+    };
     let measures = [
         ("cubic", "metric = \"jain_1s\"".to_string()),
         ("cubic", format!("jain_bins = {{ {window} }}")),
@@ -460,6 +501,8 @@ fn bins_opportunities_and_pairs_of_a_run() {
         ("cubic", "flow_spread = { of = \"one_way_delay_mean_ms\" }".to_string()),
         ("cubic", format!("channel = {{ {link}, statistic = \"seconds\" }}")),
         ("cubic", format!("channel = {{ {link}, statistic = \"cv_1s\" }}")),
+        ("cubic", phase("slow-start")),
+        ("cubic", phase("none-such")),
     ];
     let rows: Vec<(&str, &str)> = measures.iter().map(|(of, text)| (*of, text.as_str())).collect();
     let found: Vec<f64> = measured_in_a_cell(&rows).into_iter().map(Option::unwrap).collect();
@@ -480,5 +523,7 @@ fn bins_opportunities_and_pairs_of_a_run() {
     // That of one flow is near that of all.
     assert!(found[15] > cubic / 3.0 && found[15] < cubic * 3.0, "{found:?}");
     assert!(found[16] > 0.0 && found[16] < 1.0, "{found:?}");
+    // They begin in it and leave it.
+    assert!(found[19] > 0.0 && found[19] < 1.0 && found[20] == 0.0, "{found:?}");
     assert!(found[17] >= 59.0 && found[18] > 0.05 && found[18] < 1.0, "{found:?}");
 }

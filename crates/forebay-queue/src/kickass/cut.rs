@@ -56,12 +56,14 @@ pub(super) fn cuttable(
     ipv6: Ipv6,
     arena: &Arena,
 ) -> Option<Cuttable> {
-    if packet.version() == IpVersion::V6 {
-        return cuttable_v6(packet, least_bytes, ipv6, arena);
+    match packet.version() {
+        IpVersion::V6 => cuttable_v6(packet, least_bytes, ipv6, arena),
+        IpVersion::V4 if packet.dont_fragment() => None,
+        IpVersion::V4 => cuttable_v4(packet, least_bytes, arena),
     }
-    if packet.dont_fragment() {
-        return None;
-    }
+}
+
+fn cuttable_v4(packet: &Packet, least_bytes: u16, arena: &Arena) -> Option<Cuttable> {
     let leads = match packet.kind() {
         Kind::Tcp => false,
         Kind::Fragment | Kind::Opaque => {

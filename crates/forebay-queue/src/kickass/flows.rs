@@ -5,15 +5,18 @@ use forebay_base::{Arena, Kind, Packet, Span, Time, mix64};
 
 /// Of addresses, protocol and ports; None: pure acknowledgments, and fragments that show no ports.
 pub(super) fn key(packet: &Packet, arena: &Arena) -> Option<u64> {
-    let ports = packet.ports();
     match packet.kind() {
-        Kind::Tcp if packet.payload_len() == 0 => return None,
-        Kind::Fragment if ports.is_none() => return None,
-        _ => {}
+        Kind::Tcp if packet.payload_len() == 0 => None,
+        Kind::Fragment if packet.ports().is_none() => None,
+        _ => Some(key_of_ends(packet, arena)),
     }
+}
+
+/// The same of any packet.
+pub(super) fn key_of_ends(packet: &Packet, arena: &Arena) -> u64 {
     let addresses = (packet.src().0 as u64) << 32 | packet.dst().0 as u64;
-    let ports = ports.map_or(0, |(src, dst)| (src as u64) << 24 | (dst as u64) << 8);
-    Some(mix64(mix64(addresses) ^ ports ^ packet.protocol(arena) as u64))
+    let ports = packet.ports().map_or(0, |(src, dst)| (src as u64) << 24 | (dst as u64) << 8);
+    mix64(mix64(addresses) ^ ports ^ packet.protocol(arena) as u64)
 }
 
 const WORDS: usize = 64;
@@ -30,13 +33,21 @@ pub(super) struct FlowCount {
     seen: [u64; WORDS],
     clear_bits: u64,
     began: Time,
+    /// The last one that was asked for.
+    window: Span,
     /// Flows in the last full time.
     flows: f64,
 }
 
 impl FlowCount {
     pub(super) const fn new() -> FlowCount {
-        FlowCount { seen: [0; WORDS], clear_bits: BITS, began: Time::ZERO, flows: 1.0 }
+        FlowCount {
+            seen: [0; WORDS],
+            clear_bits: BITS,
+            began: Time::ZERO,
+            window: Span::ZERO,
+            flows: 0.0,
+        }
     }
     /// A packet of this flow came.
     #[inline]
@@ -48,17 +59,32 @@ impl FlowCount {
     }
     /// Begin anew where `window` is over: true.
     pub(super) fn roll(&mut self, now: Time, window: Span) -> bool {
+        // It may shrink while it runs.
+        let before = core::mem::replace(&mut self.window, window);
         if now.since(self.began) < window {
             return false;
         }
-        let clear = self.clear_bits.max(1) as f64 / BITS as f64;
-        self.flows = (-(BITS as f64) * libm::log(clear)).max(1.0);
+        // Where nothing came for a time there was nothing to call.
+        let is_old = now.since(self.began) >= window.max(before) * 2;
+        self.flows = if is_old { 0.0 } else { self.so_far() };
         (self.seen, self.clear_bits, self.began) = ([0; WORDS], BITS, now);
         true
     }
     /// Flows in the last window that was full, at least 1.
     pub(super) fn flows(&self) -> f64 {
+        self.flows.max(1.0)
+    }
+    /// The same, and 0 if there were none.
+    pub(super) fn last_window(&self) -> f64 {
         self.flows
+    }
+    /// Flows in that window, or in the one that runs if they are more.
+    pub(super) fn lately(&self) -> f64 {
+        self.flows.max(self.so_far())
+    }
+    fn so_far(&self) -> f64 {
+        let clear = self.clear_bits.max(1) as f64 / BITS as f64;
+        -(BITS as f64) * libm::log(clear)
     }
 }
 
@@ -141,6 +167,19 @@ mod tests {
             assert!((found - 1.0).abs() < error, "{flows}: {found}");
             count.roll(Time::from_millis(200), Span::from_millis(100));
             assert_eq!(count.flows(), 1.0, "nobody came since");
+        }
+    }
+
+    #[test]
+    fn a_window_that_shrinks_while_it_runs_counts_and_silence_does_not() {
+        for (asked_ms, expected) in [(Some(99), 3.0), (None, 0.0)] {
+            let mut count = FlowCount::new();
+            (0..3).for_each(|i| count.see(mix64(i)));
+            if let Some(ms) = asked_ms {
+                assert!(!count.roll(Time::from_millis(ms), Span::from_millis(100)));
+            }
+            assert!(count.roll(Time::from_millis(101), Span::from_millis(10)));
+            assert!((count.last_window() - expected).abs() < 0.01, "{asked_ms:?}");
         }
     }
 

@@ -8,6 +8,12 @@ use forebay_base::{IPV4_HEADER_BYTES, ParamError, Params, Span, require};
 use forebay_signal::kickass::Code;
 use serde::{Deserialize, Serialize};
 
+/// The smallest code that says a rate where [`Code::MIN`] says "use TCP".
+const ABOVE_ORDER: Code = match Code::MIN.next() {
+    Some(code) => code,
+    None => unreachable!(),
+};
+
 /// Values of keys that are not given.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -47,14 +53,27 @@ pub enum Rounding {
     Shared,
 }
 
+/// How flows that listen live beside others.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum Beside {
+    /// In one queue.
+    OneQueue,
+    /// In one queue, with R nine tenths of an even share at least.
+    Floor,
+    /// In a queue of their own.
+    TwoQueues,
+}
+
 /// Ports of Kick-Ass.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
 #[serde(default, deny_unknown_fields)]
 pub struct KickAssPortParams {
     /// Values of the keys that are not given: "recommended" (rounding "shared", rtt_average
-    /// "trimmed", tagged, fallback "hardened", explicit_tcp) or "paper"; each for senders with the
-    /// preset of that name. Default: "recommended".
+    /// "trimmed", tagged, time_handshakes, fallback "hardened", explicit_tcp, beside "two-queues")
+    /// or "paper"; each for senders with the preset of that name. Default: "recommended".
     #[serde(skip_serializing)]
     pub preset: Option<Preset>,
     /// Gains by name: "xcp" (alpha 0.4, beta 0.226), "published" (0.1, 1), "ns2" (0.4, 0.4) or
@@ -88,6 +107,9 @@ pub struct KickAssPortParams {
     /// DF and 600 to 611 bytes do, as in the paper. Default: that of
     /// `preset`.
     pub tagged: bool,
+    /// If true, the time from a SYN that offers Kick-Ass to the next packet of its flow is a
+    /// round-trip time, too, and the first one replaces `initial_rtt`. Default: that of `preset`.
+    pub time_handshakes: bool,
     /// When ports stop signalling: "paper" (while more than half of the queue limit is used) or
     /// "hardened" (by averages, with hysteresis and trials). Default: that of
     /// `preset`.
@@ -96,6 +118,11 @@ pub struct KickAssPortParams {
     /// another router on the path still signals; if false, with nothing, as in the paper. Default:
     /// that of `preset`.
     pub explicit_tcp: bool,
+    /// Where flows that let routers cut wait beside others: "two-queues" (in a queue of their own,
+    /// with the share of the link that they are of all active flows), "one-queue" (all in the
+    /// discipline, as in the paper) or "floor" (the same, with a rate of at least nine tenths of an
+    /// even share, and signals that never end while there are others). Default: that of `preset`.
+    pub beside: Beside,
     /// Maximum number of packets of a flow that are cut per mean round-trip time; 0 is no maximum.
     /// Default: 0.
     pub cuts_per_rtt: u32,
@@ -134,8 +161,10 @@ impl KickAssPortParams {
             count_cuts: true,
             rtt_average: RttAverage::Moving,
             tagged: false,
+            time_handshakes: false,
             fallback: Fallback::Paper,
             explicit_tcp: false,
+            beside: Beside::OneQueue,
             cuts_per_rtt: 0,
         }
     }
@@ -148,14 +177,20 @@ impl KickAssPortParams {
             ipv6: Ipv6::Header,
             rtt_average: RttAverage::Trimmed,
             tagged: true,
+            time_handshakes: true,
             fallback: Fallback::Hardened,
             explicit_tcp: true,
+            beside: Beside::TwoQueues,
             ..KickAssPortParams::paper()
         }
     }
     /// These with the gains of `other`.
     pub const fn with_gains_of(self, other: RateParams) -> KickAssPortParams {
         KickAssPortParams { alpha: other.alpha, beta: other.beta, ..self }
+    }
+    /// The smallest code that is said as a rate: the one below it may be an order.
+    pub(super) fn least_code(&self) -> Code {
+        if self.explicit_tcp { ABOVE_ORDER } else { Code::MIN }
     }
     /// Those of the loop that computes R.
     pub fn control(&self) -> RateParams {

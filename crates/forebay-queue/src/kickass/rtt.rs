@@ -1,4 +1,4 @@
-//! The mean round-trip time d of a port's flows, from indicators.
+//! The mean round-trip time d of a port's flows, from indicators and handshakes.
 
 use super::cut;
 use forebay_base::{Arena, IpVersion, Kind, Packet, Span};
@@ -53,15 +53,18 @@ pub(super) struct RoundTrip {
     average: RttAverage,
     mean_s: f64,
     weights: [f64; BINS],
+    /// The first sample shall replace what d began with.
+    is_guess: bool,
 }
 
 impl RoundTrip {
-    /// Before the first sample; the histogram has a sample of it.
-    pub(super) fn new(average: RttAverage, initial: Span) -> RoundTrip {
+    /// Before the first sample; the histogram has a sample of it, which is the guess that the first
+    /// one replaces, or one among others.
+    pub(super) fn new(average: RttAverage, initial: Span, is_guess: bool) -> RoundTrip {
         let mut weights = [0.0; BINS];
         weights[Indicator::of_rtt(initial).index()] = 1.0;
         let mean_s = initial.as_secs_f64();
-        RoundTrip { average, mean_s, weights }
+        RoundTrip { average, mean_s, weights, is_guess }
     }
     /// d, in seconds.
     pub(super) fn mean_s(&self) -> f64 {
@@ -69,17 +72,29 @@ impl RoundTrip {
     }
     /// An indicator came.
     pub(super) fn learn(&mut self, indicator: Indicator) {
+        self.average([(indicator, 1.0), (indicator, 0.0)]);
+    }
+    /// A handshake was timed.
+    pub(super) fn learn_exactly(&mut self, rtt: Span) {
+        self.average(Indicator::around(rtt));
+    }
+    fn average(&mut self, parts: [(Indicator, f64); 2]) {
+        let sample_s = parts.map(|(indicator, share)| share * midpoint_s(indicator)).iter().sum();
+        let keeps = 1.0 - if core::mem::take(&mut self.is_guess) { 1.0 } else { GAIN };
+        self.weights.iter_mut().for_each(|weight| *weight *= keeps);
+        for (indicator, share) in parts {
+            self.weights[indicator.index()] += share;
+        }
         let mean_s = match self.average {
-            RttAverage::Moving => self.mean_s + GAIN * (midpoint_s(indicator) - self.mean_s),
-            RttAverage::Median => self.histogram(indicator, 0.5),
-            RttAverage::Trimmed => self.histogram(indicator, 0.25),
+            _ if keeps == 0.0 => sample_s,
+            RttAverage::Moving => self.mean_s + GAIN * (sample_s - self.mean_s),
+            RttAverage::Median => self.middle(0.5),
+            RttAverage::Trimmed => self.middle(0.25),
         };
         self.mean_s = mean_s.clamp(RANGE_S.0, RANGE_S.1);
     }
-    /// Add a sample. The mean of the rest where the share `trim` is cut off on both sides.
-    fn histogram(&mut self, indicator: Indicator, trim: f64) -> f64 {
-        self.weights.iter_mut().for_each(|weight| *weight *= 1.0 - GAIN);
-        self.weights[indicator.index()] += 1.0;
+    /// The mean of the histogram where the share `trim` is cut off on both sides.
+    fn middle(&self, trim: f64) -> f64 {
         let total: f64 = self.weights.iter().sum();
         if trim >= 0.5 {
             let mut below = 0.0;
@@ -115,7 +130,7 @@ mod tests {
         Indicator::of_rtt(Span::from_millis(ms))
     }
     fn after(average: RttAverage, samples: &[(u32, u64)]) -> f64 {
-        let mut rtt = RoundTrip::new(average, Span::from_millis(100));
+        let mut rtt = RoundTrip::new(average, Span::from_millis(100), false);
         for &(times, ms) in samples {
             (0..times).for_each(|_| rtt.learn(of(ms)));
         }
@@ -146,6 +161,22 @@ mod tests {
             core::array::from_fn(|i| (1, if i % 2 == 0 { 2 } else { 4 }));
         let mean = after(RttAverage::Trimmed, &alternate);
         assert!((mean - 4.0).abs() < 0.05, "{mean}");
+    }
+
+    /// 800 ms lie between the middles 767.5 and 1535.5 ms.
+    #[test]
+    fn a_handshake_replaces_the_guess_and_is_one_sample_of_many_then() {
+        let mut rtt = RoundTrip::new(RttAverage::Trimmed, Span::from_millis(100), true);
+        rtt.learn_exactly(Span::from_millis(800));
+        assert!((rtt.mean_s() - 0.8).abs() < 1e-9, "{}", rtt.mean_s());
+        (0..200).for_each(|_| rtt.learn(of(2)));
+        assert!((rtt.mean_s() - 0.0025).abs() < 1e-9, "{}", rtt.mean_s());
+        // One in four that is false stays outside the quartiles.
+        for _ in 0..100 {
+            (0..4).for_each(|_| rtt.learn(of(2)));
+            rtt.learn_exactly(Span::from_secs(4));
+        }
+        assert!((rtt.mean_s() - 0.0025).abs() < 1e-9, "{}", rtt.mean_s());
     }
 
     #[test]

@@ -7,6 +7,8 @@ use forebay_base::{
 };
 use forebay_signal::kickass::Indicator;
 
+mod control;
+
 const C: Rate = Rate::mbps(150);
 const MS: Span = Span::from_millis(1);
 
@@ -273,8 +275,9 @@ fn indicators_of_ipv6_carry_the_tag_in_a_fragment_header() {
     let arena = &mut Arena::default();
     let indicator = Indicator::of_wire_len(609).unwrap(); // 512 to 1023 ms
     let tag = Indicator::tag_v6(indicator.tag(1, 2));
-    let mut port =
-        Port::new(KickAssPortParams { least_bytes: 100, ..KickAssPortParams::recommended() });
+    // One sample of many, so that each changes d.
+    let params = KickAssPortParams { time_handshakes: false, ..KickAssPortParams::recommended() };
+    let mut port = Port::new(KickAssPortParams { least_bytes: 100, ..params });
     let mut learns = |id: Option<u32>, tagged: bool| {
         port.scheme.params.tagged = tagged;
         let before = port.scheme.rtt.mean_s();
@@ -424,6 +427,11 @@ fn fallback_may_say_the_smallest_code_which_wins_every_minimum() {
     port.queue = Backlog::default();
     port.say_bps(100e3);
     assert_eq!((port.lead(0), port.published(MODE_METRIC)), (Some(24), 1.0), "no code for R");
+    // By hand: 12.4392 exp(32 / 128) bytes/ms = 127.8 kbit/s is the smallest that is no order.
+    port.say_bps(127.7e3);
+    assert_eq!((port.lead(0), port.published(MODE_METRIC)), (Some(24), 1.0), "an order");
+    port.say_bps(127.8e3);
+    assert_eq!((port.lead(0), port.published(MODE_METRIC)), (Some(32), 0.0), "a rate");
     let mut silent = Port::new(KickAssPortParams::paper());
     silent.say_bps(100e3);
     assert_eq!((silent.lead(0), silent.published(CODE_METRIC)), (None, 0.0));

@@ -213,7 +213,7 @@ enum Misfit {
 impl Unfit {
     fn problem(&self) -> Problem {
         let Carried { scheme, carries } = &self.by;
-        let Carries { least_rate, most_rate, packet_bytes, key, why } = *carries;
+        let Carries { least_rate, most_rate, packet_bytes, key, why, .. } = *carries;
         let (by, low, high) = (&scheme.title, shown(&least_rate), shown(&most_rate));
         match self.what {
             Misfit::Rate(rate) | Misfit::LaterRate(_, rate) => {
@@ -330,6 +330,32 @@ impl Scenario {
             let (wire, carries) = self.port(network, link, direction)?;
             Some(((link, direction), wire, carries))
         })
+    }
+
+    /// Notes on disciplines beside which some flows have a queue of their own.
+    pub(crate) fn beside_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for protocol in &self.protocols {
+            let Ok(network) = self.network_of(protocol) else { continue };
+            let mut places = self
+                .ports(&network)
+                .filter(|(_, wire, by)| by.carries.beside && !wire.discipline.is_default());
+            let Some(((link, _), wire, by)) = places.next() else { continue };
+            let (name, discipline) = (&self.links[link].name, wire.discipline.name());
+            let (title, scheme) = (&by.scheme.title, &by.scheme.name);
+            let more = match places.count() {
+                0 => String::new(),
+                ports => format!("; the same is true of {ports} more ports"),
+            };
+            notes.push(format!(
+                "links.{name}: {discipline} governs only flows that do not listen to the port of \
+                 {title}; those that do wait in a queue of their own, and nothing marks them \
+                 ({scheme}.beside){more}"
+            ));
+        }
+        notes.sort_unstable();
+        notes.dedup();
+        notes
     }
 
     /// Notes on protocols whose packets are all too short for what their ports do.

@@ -1,10 +1,12 @@
 //! Notes on a scenario for readers of results.
 
 use super::queues;
-use crate::Scenario;
 use crate::format::fields::shown;
 use crate::format::units;
+use crate::{AlgorithmSpec, Scenario};
 use forebay_base::Time;
+use forebay_cc::Spec;
+use forebay_net::SchemeSpec;
 
 impl Scenario {
     /// Notes for readers of its results: settings that are allowed and seldom meant.
@@ -14,6 +16,38 @@ impl Scenario {
         notes.extend(self.late_notes());
         notes.extend(queues::notes(self));
         notes.extend(self.short_packet_notes());
+        notes.extend(self.beside_notes());
+        notes.extend(self.order_notes());
+        notes
+    }
+
+    /// End points of Kick-Ass that take the order of its ports for a rate.
+    fn order_notes(&self) -> Vec<String> {
+        let mut notes = Vec::new();
+        for protocol in &self.protocols {
+            let Ok(network) = self.network(protocol) else { continue };
+            let orders = self.links.iter().any(|link| {
+                let ports = [(link.a, &link.forward), (link.b, &link.reverse)];
+                ports.into_iter().any(|(from, wire)| match network.scheme(from, wire) {
+                    SchemeSpec::KickAss(params) => params.explicit_tcp,
+                    _ => false,
+                })
+            });
+            for name in self.protocols_under(protocol).into_iter().filter(|_| orders) {
+                let Some(AlgorithmSpec::Table(Spec::KickAss(params))) = self.spec(name) else {
+                    continue;
+                };
+                if !params.takes_orders() {
+                    notes.push(format!(
+                        "{name}: ports of Kick-Ass in fallback say the lowest code \
+                         (kickass.explicit_tcp), which these end points take for a rate of 120 \
+                         kbit/s; give both the same preset, or set kickass.explicit_tcp = false"
+                    ));
+                }
+            }
+        }
+        notes.sort_unstable();
+        notes.dedup();
         notes
     }
 

@@ -3,7 +3,7 @@
 use super::*;
 use forebay_net::SchemeSpec;
 use forebay_queue::KickAssPortParams;
-use forebay_queue::kickass::{Fallback, Ipv6, Rounding, RttAverage};
+use forebay_queue::kickass::{Beside, Fallback, Ipv6, Rounding, RttAverage};
 
 fn kickass(scenario: &Scenario) -> KickAssPortParams {
     of_ports(scenario, "kickass")
@@ -56,6 +56,7 @@ fn every_key_reaches_the_port() {
         "kickass.fallback=hardened",
         "kickass.explicit_tcp=true",
         "kickass.cuts_per_rtt=8",
+        "kickass.beside=floor",
         "links.left-right.port={ scheme = \"kickass\", rounding = \"dither\", pair = \"ns2\" }",
     ]);
     let ports = ports(&scenario);
@@ -69,6 +70,7 @@ fn every_key_reaches_the_port() {
     assert_eq!((all.rtt_average, all.tagged), (RttAverage::Trimmed, true));
     assert_eq!((all.fallback, all.explicit_tcp), (Fallback::Hardened, true));
     assert_eq!((all.cuts_per_rtt, all.ipv6), (8, Ipv6::Insert));
+    assert_eq!(all.beside, Beside::Floor);
     let one = ports[0].expect("a router");
     assert_eq!((one.rounding, one.beta, one.tagged), (Rounding::Dither, 0.4, true));
 }
@@ -241,6 +243,23 @@ fn segments_too_short_to_be_cut_have_a_note() {
     assert_eq!(parse_with(SMALL, &plain).unwrap().notes(), [""; 0]);
 }
 
+/// Two presets: hosts of the paper know no order.
+#[test]
+fn end_points_that_take_an_order_for_a_rate_have_a_note() {
+    let notes = |keys: &[&str]| {
+        let keys = [&["protocols=[\"kickass\"]"], keys].concat();
+        parse_with(SMALL, &keys).unwrap_or_else(|error| panic!("{error}")).notes()
+    };
+    let hosts = "protocol.kickass.preset=paper";
+    let expected = "kickass: ports of Kick-Ass in fallback say the lowest code \
+                    (kickass.explicit_tcp), which these end points take for a rate of 120 kbit/s; \
+                    give both the same preset, or set kickass.explicit_tcp = false";
+    assert_eq!(notes(&[hosts]), [expected]);
+    assert_eq!(notes(&[hosts, "kickass.explicit_tcp=false"]), [""; 0]);
+    assert_eq!(notes(&[hosts, "kickass.preset=paper"]), [""; 0]);
+    assert_eq!(notes(&["kickass.preset=paper"]), [""; 0]);
+}
+
 /// A parameter that may be left out is a key like the others.
 #[test]
 fn wrong_parameters_of_end_points() {
@@ -272,4 +291,18 @@ fn wrong_parameters_of_end_points() {
     }
     let unknown = set_message("protocol.kickass.agreed=true");
     assert!(unknown.ends_with("hint: did you mean `agree`?"), "{unknown}");
+}
+
+#[test]
+fn an_aqm_under_a_port_governs_only_flows_that_do_not_listen() {
+    let notes = |keys: &[&str]| {
+        let keys = [&["protocols=[\"kickass\"]"], keys].concat();
+        let scenario = parse_with(SMALL, &keys).unwrap_or_else(|error| panic!("{error}"));
+        scenario.notes().into_iter().filter(|note| note.contains("kickass.beside")).count()
+    };
+    let codel = "links.0.queue={ discipline = \"codel\", limit = \"100packets\" }";
+    assert_eq!(notes(&[codel]), 1);
+    assert_eq!(notes(&[]), 0, "drop-tail");
+    assert_eq!(notes(&[codel, "links.0.port=none", "hosts.0.port=none"]), 0, "no port");
+    assert_eq!(notes(&[codel, "kickass.beside=one-queue"]), 0);
 }

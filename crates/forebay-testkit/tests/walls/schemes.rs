@@ -27,6 +27,7 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-queue/src/schemes.rs",
             "crates/forebay-report/src/series.rs", // the curves of its ports
             "crates/forebay-report/src/panels.rs", // the same, drawn
+            "crates/forebay-scenario/src/plan/notes.rs", // hosts that misread their ports
             "crates/forebay-signal/src/lib.rs",
         ],
     ),

@@ -317,7 +317,7 @@ impl Path {
     /// Client: begin.
     pub(crate) fn open(&mut self, cx: &Cx<'_>) {
         if self.handshake.open() {
-            self.receiver.offer_window(cx.config.receive_buffer_bytes, 0);
+            self.receiver.offer_window(cx.config.receive_buffer_bytes, 0, 0);
         }
     }
 
@@ -345,7 +345,8 @@ impl Path {
         self.recovery.adopt_policy(&self.sender, config);
         let most = if negotiated.scaled { u64::MAX } else { u16::MAX as u64 };
         let window = config.receive_buffer_bytes.min(most);
-        self.receiver.offer_window(window, negotiated.own_shift);
+        let syn_shift = if config.scaled_syn_ack { negotiated.own_shift } else { 0 };
+        self.receiver.offer_window(window, negotiated.own_shift, syn_shift);
         self.receiver.start(segment.timestamps.map_or(0, |(value, _)| value));
     }
 
@@ -363,12 +364,14 @@ impl Path {
                 self.handshake.note_peer_syn(options);
                 self.handshake.state = State::SynReceived;
                 self.handshake.syn_due = true;
-                self.sender.set_first_window(segment.window, 0);
+                self.sender.set_first_window(segment.window, 0, 0);
                 false
             }
             Opening::SynAck => {
                 self.negotiate(cx, segment, options);
-                self.sender.set_first_window(segment.window, 1);
+                let agreed = self.handshake.negotiated().peer_shift;
+                let shift = if cx.config.scaled_syn_ack { agreed } else { 0 };
+                self.sender.set_first_window(segment.window, 1, shift);
                 self.establish(cx, segment, options);
                 self.receiver.demand_ack();
                 self.handshake.ack_due = true;

@@ -34,6 +34,8 @@ pub(super) struct Receiver {
     bytes_before: u32,
     /// The offered window as a header has it.
     scaled_window: u16,
+    /// Shift of the window of a SYN or SYN-ACK.
+    syn_shift: u8,
     ts_recent: u32,
     /// The offered window in bytes.
     window: u64,
@@ -67,6 +69,7 @@ impl Receiver {
             echo_congestion: false,
             bytes_before: 0,
             scaled_window: 0,
+            syn_shift: 0,
             ts_recent: 0,
             window: 0,
             last_ack_sent: 0,
@@ -93,11 +96,11 @@ impl Receiver {
     pub(super) fn window(&self) -> u64 {
         self.window
     }
-    /// The window field of a segment with `flags`: never scaled on a SYN.
+    /// The window field of a segment with `flags`.
     #[inline]
     pub(super) fn window_field(&self, flags: TcpFlags) -> u16 {
         if flags.has(TcpFlags::SYN) {
-            self.window.min(u16::MAX as u64) as u16
+            (self.window >> self.syn_shift).min(u16::MAX as u64) as u16
         } else {
             self.scaled_window
         }
@@ -139,8 +142,10 @@ impl Receiver {
     pub(super) fn on_established(&mut self, now: Time) {
         self.acks.begin(now);
     }
-    /// Offer a window of `bytes`, which headers give in units of `1 << shift`.
-    pub(super) fn offer_window(&mut self, bytes: u64, shift: u8) {
+    /// Offer a window of `bytes`, which headers give in units of `1 << shift`, a SYN or SYN-ACK in
+    /// units of `1 << syn_shift`.
+    pub(super) fn offer_window(&mut self, bytes: u64, shift: u8, syn_shift: u8) {
+        self.syn_shift = syn_shift;
         self.window = bytes;
         self.scaled_window = (bytes >> shift).min(u16::MAX as u64) as u16;
     }

@@ -229,6 +229,19 @@ fn the_window_of_a_syn_ack_is_never_scaled() {
 }
 
 #[test]
+fn the_window_of_a_syn_ack_is_scaled_where_both_ends_are_told_to() {
+    let config = TcpConfig { scaled_syn_ack: true, ..plain() };
+    let lab = Lab { config, peer_scale: Some(2), peer_window: 1000, ..Lab::default() };
+    assert_eq!(data(&lab.connected(ms(10)).1), "1 2 3 4");
+    let mut bench = Lab { config, ..Lab::default() }.server();
+    bench.open();
+    let syn = bench.peer_syn();
+    let syn_ack = &bench.inject(syn)[0];
+    let shift = syn_ack.scale().expect("the peer offered it");
+    assert_eq!(u64::from(syn_ack.window) << shift, config.receive_buffer_bytes);
+}
+
+#[test]
 fn own_windows_are_scaled_by_the_announced_shift() {
     let config = TcpConfig { receive_buffer_bytes: 1 << 20, ..plain() };
     let (_, sent) = Lab { config, ..Lab::default() }.connected(ms(10));

@@ -75,7 +75,7 @@ fn by_quantity(experiment: &ExperimentHead, rows: &[&ComparedRow], text: &mut St
             .iter()
             .flat_map(|setup| protocols.iter().map(|protocol| cell(setup, protocol)))
             .collect();
-        let group = Group::of(&all, false);
+        let group = Group::of(&all, true);
         let published = group.published.as_ref();
         let published = published.map(|text| format!(" ({}: {text})", experiment.label));
         let title = with_unit(quantity, group.unit) + &published.unwrap_or_default();

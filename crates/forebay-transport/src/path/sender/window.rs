@@ -44,9 +44,10 @@ impl BufferLimit {
 impl Sender {
     // The peer's window.
 
-    /// The first window that the peer announces, never scaled. `una`: what its SYN acknowledges.
-    pub(in crate::path) fn set_first_window(&mut self, window: u16, una: u64) {
-        self.peer_edge = una.max(1) + u64::from(window);
+    /// The first window that the peer announces, in units of `1 << shift` bytes. `una`: what its
+    /// SYN acknowledges.
+    pub(in crate::path) fn set_first_window(&mut self, window: u16, una: u64, shift: u8) {
+        self.peer_edge = una.max(1) + (u64::from(window) << shift);
         self.last_window = window;
     }
     /// RFC 9293 section 3.10.7.4: the window of the newest segment counts.

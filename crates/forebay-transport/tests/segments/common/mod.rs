@@ -49,6 +49,7 @@ pub fn plain() -> TcpConfig {
         sack: true,
         timestamps: timestamps(),
         window_scaling: true,
+        scaled_syn_ack: false,
         receive_buffer_bytes: 4 << 20,
         send_buffer_bytes: 4 << 20,
         limited_transmit: false,
