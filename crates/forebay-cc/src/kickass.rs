@@ -94,10 +94,10 @@ const SILENT_PACKETS: u64 = 4;
 const SILENT_TIME: Span = Span::from_millis(50);
 /// Packets of a round trip on which DF is clear in TCP mode, with thinning, once a code was seen.
 const CLEAR_IN_TCP: u32 = 2;
-/// Packets of which one may be cut there: a small window would lose more often.
-const PACKETS_PER_CLEAR_IN_TCP: u32 = 8;
 /// The same while packets that may be cut do not arrive.
 const CLEAR_IF_WARY: u32 = 1;
+/// In TCP mode one of so many packets may be cut at the most: a small window would lose more often.
+const PACKETS_PER_CLEAR_IN_TCP: u32 = 8;
 /// Rule 8.
 const STALE_TIME: Span = Span::from_secs(1);
 const STALE_RTTS: u64 = 3;
@@ -349,8 +349,7 @@ impl KickAss {
             let blamed = self.cold.df.on_delivered(now, clear);
             if blamed && self.cold.settings.watch_df && self.mode != Mode::Ka {
                 // None of what was lost was congestion.
-                let cwnd = self.tcp.limits().cwnd_bytes;
-                *self.tcp = Tcp::with(self.cold.settings.tcp, &self.cold.init, cwnd, u64::MAX);
+                self.set_ssthresh(u64::MAX);
             }
         }
     }
@@ -402,16 +401,17 @@ impl KickAss {
         self.tcp.on_congestion(now, &Congestion { cause, flight_size_bytes, cwnd_limited: true });
         true
     }
+    /// After a loss, the recovery from it, and a code: R may be returned to.
+    fn may_return(&self, ack: &Ack<'_>) -> bool {
+        self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery
+    }
     /// Rule 5, the return path.
     fn has_caught_up(&self, ack: &Ack<'_>) -> bool {
-        let after_loss = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
-        let Some(rate) = self.rate.filter(|_| after_loss) else { return false };
-        self.tcp_bps() >= rate.bps()
+        self.may_return(ack) && self.rate.is_some_and(|rate| self.tcp_bps() >= rate.bps())
     }
     /// Rule 10: slow start leads towards R again.
     fn hasten(&mut self, now: Time, ack: &Ack<'_>) {
-        let due = self.mode == Mode::Tcp(Reason::Loss) && self.heard && !ack.in_recovery;
-        if !due || self.cold.settings.loss_share == 0.0 {
+        if !self.may_return(ack) || self.cold.settings.loss_share == 0.0 {
             return;
         }
         match self.cold.losses.step(now) {
@@ -420,6 +420,7 @@ impl KickAss {
             None => {}
         }
     }
+    /// TCP mode goes on with its window, and in slow start up to this threshold.
     fn set_ssthresh(&mut self, ssthresh_bytes: u64) {
         let cwnd_bytes = self.tcp.limits().cwnd_bytes;
         let Cold { settings, init, .. } = &*self.cold;

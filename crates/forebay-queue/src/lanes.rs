@@ -118,26 +118,19 @@ impl Queues {
     /// What a scheme sees: what waits where those that listen to it do.
     #[inline]
     pub(crate) fn of_scheme(&self) -> Backlog {
-        match &self.listeners {
-            None => Backlog {
-                bytes: self.discipline.backlog_bytes(),
-                packets: self.discipline.backlog_packets(),
-            },
-            Some(own) => {
-                let all = Backlog {
-                    bytes: self.discipline.backlog_bytes(),
-                    packets: self.discipline.backlog_packets(),
-                };
-                let joint = match (own.joined, own.joint_bytes) {
-                    (true, _) => all,
-                    (false, 0) => Backlog::default(),
-                    (false, bytes) => Backlog { bytes, ..all },
-                };
-                Backlog {
-                    bytes: own.fifo.bytes() + joint.bytes,
-                    packets: own.fifo.packets() + joint.packets,
-                }
-            }
+        let all = Backlog {
+            bytes: self.discipline.backlog_bytes(),
+            packets: self.discipline.backlog_packets(),
+        };
+        let Some(own) = &self.listeners else { return all };
+        let joint = match (own.joined, own.joint_bytes) {
+            (true, _) => all,
+            (false, 0) => Backlog::default(),
+            (false, bytes) => Backlog { bytes, ..all },
+        };
+        Backlog {
+            bytes: own.fifo.bytes() + joint.bytes,
+            packets: own.fifo.packets() + joint.packets,
         }
     }
     #[inline]

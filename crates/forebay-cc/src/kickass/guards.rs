@@ -7,6 +7,7 @@ use forebay_base::{Rate, Span, Time};
 /// Rates that lie closer than one code and a half are of one code or of two neighbours:
 /// `exp(1.5 x 8 / 128)`.
 const NEIGHBOUR: f64 = 1.098_285;
+
 /// Two codes for a large step.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Agreement {
