@@ -192,7 +192,7 @@ impl Routes {
                 let (column, last_hop) = self.addresses[dst.index()];
                 // The product of a fraction in 32 bits and the number of trees, without its part
                 // after the point.
-                let tree = (to.spread() >> 32) * u64::from(self.trees) >> 32;
+                let tree = ((to.spread() >> 32) * u64::from(self.trees)) >> 32;
                 let row = row + tree as usize * self.columns;
                 self.next_hop(place.own_column, row, column, last_hop)
             }
