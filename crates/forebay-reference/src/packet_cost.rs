@@ -43,45 +43,43 @@ const SYN_MSS_BYTES: usize = 4;
 const SYN_SACK_BYTES: usize = 2;
 const SYN_SCALE_BYTES: usize = 3;
 
-/// Both ends of a path, asked for what they write: a receiver may say nothing before it has seen
-/// who sends.
-struct EndpointPair {
-    controller: AnyController,
-    feedback: AnyFeedback,
+/// Options that a controller puts on a packet without loss before it.
+fn stamp_of(
+    controller: &mut AnyController,
     payload_bytes: u32,
+    syn: bool,
+    reply: bool,
+) -> Option<OptionList> {
+    let next = NextPacket {
+        number: 0,
+        syn,
+        reply,
+        retransmission: false,
+        payload_bytes,
+        version: IpVersion::V4,
+        src: Addr(0),
+        dst: Addr(1),
+    };
+    controller.edit_header(Time::ZERO, &next).options
 }
 
-impl EndpointPair {
-    /// Bytes of options that the sender puts on its next packet, a SYN or data, and that the
-    /// receiver puts on its answer.
-    fn options(&mut self, syn: bool) -> [usize; 2] {
-        let payload_bytes = if syn { 0 } else { self.payload_bytes };
-        let next = NextPacket {
-            number: 0,
-            syn,
-            reply: false,
-            retransmission: false,
-            payload_bytes,
-            version: IpVersion::V4,
-            src: Addr(0),
-            dst: Addr(1),
-        };
-        let edits = self.controller.edit_header(Time::ZERO, &next).options;
-        let datagram = DatagramView {
-            payload_bytes,
-            wire_len: 0,
-            pieces: 1,
-            dont_fragment: true,
-            ip_id: 0,
-            ecn: Ecn::NotEct,
-            options: edits.as_ref(),
-            in_order: !syn,
-        };
-        self.feedback.on_datagram(Time::ZERO, &datagram);
-        let mut told = OptionList::EMPTY;
-        self.feedback.fill(Time::ZERO, &mut told);
-        [edits.map_or(0, |list| list.len()), told.len()]
-    }
+/// Bytes of options that a receiver puts on its answer to a packet with these options: it may say
+/// nothing before it has seen who sends.
+fn told_bytes(feedback: &mut AnyFeedback, stamp: Option<&OptionList>, payload_bytes: u32) -> usize {
+    let datagram = DatagramView {
+        payload_bytes,
+        wire_len: 0,
+        pieces: 1,
+        dont_fragment: true,
+        ip_id: 0,
+        ecn: Ecn::NotEct,
+        options: stamp,
+        in_order: payload_bytes > 0,
+    };
+    feedback.on_datagram(Time::ZERO, &datagram);
+    let mut told = OptionList::EMPTY;
+    feedback.fill(Time::ZERO, &mut told);
+    told.len()
 }
 
 impl PacketCost {
@@ -96,16 +94,18 @@ impl PacketCost {
             paced: config.pacing != Pacing::Off,
             rng: Rng::new(0, Stream::Controller, 0),
         };
-        let mut talk = EndpointPair {
-            controller: (transport.controller)(init),
-            feedback: (transport.feedback)(),
-            payload_bytes: config.mss_bytes as u32,
-        };
-        let [syn_stamp, syn_told] = talk.options(true);
-        let [data_stamp, data_told] = talk.options(false);
-        let EndpointPair { controller, feedback, .. } = talk;
+        let payload_bytes = config.mss_bytes as u32;
+        let (mut controller, mut server) =
+            ((transport.controller)(init.clone()), (transport.controller)(init));
+        let mut feedback = (transport.feedback)();
+        let length = |stamp: &Option<OptionList>| stamp.as_ref().map_or(0, OptionList::len);
+        let syn_stamp = stamp_of(&mut controller, 0, true, false);
+        let syn_told = told_bytes(&mut feedback, syn_stamp.as_ref(), 0);
+        let syn_ack_stamp = stamp_of(&mut server, 0, true, true);
+        let data_stamp = stamp_of(&mut controller, payload_bytes, false, false);
+        let data_told = told_bytes(&mut feedback, data_stamp.as_ref(), payload_bytes);
         assert!(
-            data_stamp <= controller.traits().option_bytes as usize,
+            length(&data_stamp) <= controller.traits().option_bytes as usize,
             "a stamp keeps its promise"
         );
         let stamps = if config.timestamps { TIMESTAMP_BYTES } else { 0 };
@@ -125,8 +125,8 @@ impl PacketCost {
             data_bytes: (data_header + config.mss_bytes as usize) as f64,
             ack_bytes: (header + padded(data_told)) as f64,
             acks_per_packet,
-            syn_bytes: (header + padded(syn + syn_stamp)) as f64,
-            syn_ack_bytes: (header + padded(syn + syn_stamp + syn_told)) as f64,
+            syn_bytes: (header + padded(syn + length(&syn_stamp))) as f64,
+            syn_ack_bytes: (header + padded(syn + length(&syn_ack_stamp) + syn_told)) as f64,
             detour_bytes: DETOUR_TAG_BYTES as f64,
         }
     }
