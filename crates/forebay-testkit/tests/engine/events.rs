@@ -39,9 +39,9 @@ fn same_in_all_engines(spec: &NetSpec) -> Reading {
 fn diamond(events: bool) -> World {
     let mut world = World::new();
     let r: Vec<NodeId> = (0..4).map(|i| world.router(&format!("r{i}"))).collect();
-    let way = |ms| link(Rate::mbps(10), Span::from_millis(ms), 40_000);
-    for (a, b, ms) in [(0, 1, 5), (1, 3, 5), (0, 2, 3), (2, 3, 3)] {
-        world.join(r[a], r[b], way(ms));
+    for (a, b, ms, weight) in [(0, 1, 5, 1), (1, 3, 5, 1), (0, 2, 3, 2), (2, 3, 3, 2)] {
+        let way = link(Rate::mbps(10), Span::from_millis(ms), 40_000);
+        world.join(r[a], r[b], LinkSpec { weight, ..way });
     }
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     for pair in 0..2 {
