@@ -32,9 +32,12 @@
 //! and delays that events change, the worst count.
 //!
 //! The backlog at which a port asks follows from the same terms. At half of it the request is taken
-//! back, and the link and its detours must have something to send until those upstream are back:
-//! one round trip of the longest path and one ACK spacing. And a quarter of it must have room for a
-//! packet of each flow: a flow that finds less comes late, and stays at one packet per round trip.
+//! back, and the port must have something to send until those upstream are back: one round trip of
+//! the longest path and one ACK spacing, at the rate at which its cache can drain. That is the rate
+//! of the link and its detours, or of slower links after it: those that limit what its flows can
+//! send together, a minimum cut of the tree of their paths. And a quarter of the backlog must have
+//! room for a packet of each flow: a flow that finds less comes late, and stays at one packet per
+//! round trip.
 
 use crate::resolve::routes::{asymmetric, shortest_paths};
 use crate::{Flow, Link, Scenario};
@@ -82,6 +85,8 @@ pub(crate) struct Margin {
     notified_bytes: u64,
     /// Of the port with its detours.
     pooled_bps: u64,
+    /// What its flows can send together, with detours.
+    pub drain_bps: u64,
     /// Round trip of the longest path.
     pub path: Span,
 }
@@ -101,7 +106,7 @@ impl Margin {
     }
     /// The backlog at which it asks: see the module.
     pub fn high_bytes(&self) -> u64 {
-        let busy = bytes_in(self.pooled_bps, self.path + self.ack_spacing).saturating_mul(2);
+        let busy = bytes_in(self.drain_bps, self.path + self.ack_spacing).saturating_mul(2);
         busy.max(self.flows.saturating_mul(PACKETS_PER_FLOW * self.packet_bytes))
     }
 }
@@ -246,6 +251,7 @@ pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<Li
     if let Some(reaction) = waiting.detours {
         add_detours(&mut ports, &wires, waiting.routers, &scenario.links, reaction);
     }
+    add_drains(&mut ports, &paths, &wires);
     let total = |(id, mut port): (LinkId, Port)| {
         let rate = |(link, hosts): (&LinkId, &Option<BTreeMap<NodeId, u64>>)| {
             let most = wires[link.index()].most_bps;
@@ -261,6 +267,48 @@ pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<Li
 fn start(links: &[Link], id: LinkId) -> NodeId {
     let link = &links[id.index() / 2];
     if id.index().is_multiple_of(2) { link.a } else { link.b }
+}
+
+/// The rate at which the cache of each port can drain.
+fn add_drains(ports: &mut BTreeMap<LinkId, Port>, paths: &[Path], wires: &[Wire]) {
+    let pooled = |id: LinkId| {
+        let port = ports.get(&id);
+        port.map_or(wires[id.index()].most_bps, |port| port.margin.pooled_bps)
+    };
+    let mut from: BTreeMap<LinkId, BTreeSet<&[LinkId]>> = BTreeMap::new();
+    for path in paths.iter().filter(|path| path.flows.held > 0) {
+        for (k, id) in path.links.iter().enumerate().filter(|(_, id)| ports.contains_key(id)) {
+            from.entry(*id).or_default().insert(&path.links[k..]);
+        }
+    }
+    let drains = from.into_iter().map(|(id, paths)| {
+        let paths: Vec<&[LinkId]> = paths.into_iter().collect();
+        (id, total_bps(&cut(&paths, &pooled), &pooled))
+    });
+    for (id, drain_bps) in drains.collect::<Vec<_>>() {
+        ports.get_mut(&id).expect("it was found there").margin.drain_bps = drain_bps;
+    }
+}
+
+fn total_bps(links: &BTreeSet<LinkId>, bps: &dyn Fn(LinkId) -> u64) -> u64 {
+    links.iter().fold(0, |sum, id| sum.saturating_add(bps(*id)))
+}
+
+/// The links that limit what can be sent over these paths, which are in order: of those that do, the
+/// first. Where paths part and meet again, links count once.
+fn cut(paths: &[&[LinkId]], bps: &dyn Fn(LinkId) -> u64) -> BTreeSet<LinkId> {
+    let mut limits = BTreeSet::new();
+    for group in paths.chunk_by(|a, b| a.first() == b.first()) {
+        let Some(&first) = group[0].first() else { continue };
+        let after: Vec<&[LinkId]> = group.iter().map(|path| &path[1..]).collect();
+        let further = cut(&after, bps);
+        if further.is_empty() || bps(first) <= total_bps(&further, bps) {
+            limits.insert(first);
+        } else {
+            limits.extend(further);
+        }
+    }
+    limits
 }
 
 /// Count the flows of a path at each port that they take.
@@ -323,6 +371,7 @@ impl Port {
             data_bytes: 0,
             notified_bytes: 0,
             pooled_bps: wire.most_bps,
+            drain_bps: wire.most_bps,
             path: Span::ZERO,
         };
         Port { margin, feeders: BTreeMap::new() }
