@@ -40,6 +40,8 @@ pub enum Stream {
     ChannelOffset = 20,
     /// A generator of delivery traces.
     Channel = 21,
+    /// Key and nonces of a connection over several paths.
+    MultipathKey = 24,
 }
 
 /// A deterministic random generator, the same on every machine.

@@ -447,6 +447,8 @@ pub struct Traits {
     /// How marks are used; None, the default: as the transport is configured, which may be not at
     /// all.
     pub ecn_policy: Option<EcnPolicy>,
+    /// Its connections are those of MPTCP (RFC 8684), over several paths or one. False by default.
+    pub multipath: bool,
 }
 
 impl Default for Traits {
@@ -458,6 +460,7 @@ impl Default for Traits {
             limits_change_on_send: true,
             option_bytes: 0,
             ecn_policy: None,
+            multipath: false,
         }
     }
 }

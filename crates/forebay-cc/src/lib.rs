@@ -14,6 +14,7 @@ mod table;
 #[cfg(test)]
 mod bottleneck;
 mod controller;
+mod coupled;
 mod extreme;
 mod feedback;
 mod idle_restart;
@@ -30,7 +31,9 @@ pub mod hystart;
 pub mod inrpp;
 pub mod kickass;
 pub mod ledbat;
+pub mod lia;
 pub mod newreno;
+pub mod olia;
 pub mod pcc;
 pub mod rcp;
 pub mod sprout;

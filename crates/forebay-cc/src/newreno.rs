@@ -120,9 +120,29 @@ impl NewReno {
         u64::from(self.mss_bytes)
     }
 
+    /// The window may change with this ACK. RFC 3168 section 6.1.2: not where it echoes congestion.
+    #[inline]
+    pub(crate) fn may_grow(ack: &Ack<'_>) -> bool {
+        ack.cwnd_limited && !ack.in_recovery && !ack.ecn_echo && ack.acked_bytes > 0
+    }
+    pub(crate) fn in_slow_start(&self) -> bool {
+        self.cwnd_bytes < self.ssthresh_bytes
+    }
+
+    /// The opposite of equation 2: one segment less for `cwnd` bytes, to a segment.
+    pub(crate) fn shrink(&mut self, bytes: u64) {
+        if self.acked_bytes < bytes {
+            let before = self.cwnd_bytes;
+            self.cwnd_bytes = before.saturating_sub(self.mss()).max(self.mss());
+            let borrowed = if self.cwnd_bytes < before { self.cwnd_bytes } else { 0 };
+            self.acked_bytes += borrowed;
+        }
+        self.acked_bytes = self.acked_bytes.saturating_sub(bytes);
+    }
+
     /// Equations 1 and 2 for `acked` bytes.
     #[inline]
-    fn grow(&mut self, mut acked: u64) {
+    pub(crate) fn grow(&mut self, mut acked: u64) {
         if self.cwnd_bytes < self.ssthresh_bytes {
             let room = self.ssthresh_bytes - self.cwnd_bytes;
             let step = acked.min(self.slow_start_cap_bytes);
@@ -190,8 +210,7 @@ impl Controller for NewReno {
         if ack.rtt_sample.is_some() {
             self.idle_restart.on_rtt(&ack.rtt);
         }
-        // RFC 3168 section 6.1.2: no growth on an ACK that echoes congestion.
-        if ack.cwnd_limited && !ack.in_recovery && !ack.ecn_echo && ack.acked_bytes > 0 {
+        if NewReno::may_grow(ack) {
             self.grow(ack.acked_bytes);
         }
     }
@@ -239,8 +258,7 @@ impl Controller for NewReno {
     }
 
     fn phase(&self) -> &'static str {
-        let slow_start = self.cwnd_bytes < self.ssthresh_bytes;
-        if slow_start { "slow-start" } else { "congestion-avoidance" }
+        if self.in_slow_start() { "slow-start" } else { "congestion-avoidance" }
     }
 }
 

@@ -169,6 +169,10 @@ algorithms! { $
         "Sends what the receiver forecasts with 95 % certainty to leave the queue within 100 ms.";
     Dctcp dctcp: "dctcp", "DCTCP", "RFC 8257",
         "Reduces its window by half the share of bytes that were marked; for data centres.";
+    Lia lia: "mptcp", "MPTCP", "RFC 6356, RFC 8684",
+        "Several subflows, coupled by LIA: together as much as one NewReno where they share a link.";
+    Olia olia: "mptcp-olia", "MPTCP OLIA", "doi:10.1109/TNET.2013.2274462, RFC 8684",
+        "Several subflows, coupled by OLIA, which moves window to the better paths.";
 }
 
 impl Spec {

@@ -509,6 +509,7 @@ const TRAITS: Traits = Traits {
     limits_change_on_send: false,
     option_bytes: 7,
     ecn_policy: Some(EcnPolicy::Rfc8257),
+    multipath: true,
 };
 const LATER: Time = Time::from_millis(77);
 

@@ -123,6 +123,8 @@ impl Workload {
         let config = &transport.config;
         let side = side_of(flow, role);
         let mut isn = Rng::new(self.seed, Stream::Isn, side);
+        let mut secret = Rng::new(self.seed, Stream::MultipathKey, side);
+        let key = secret.next_u64();
         let paths = self.paths(flow).iter().enumerate().map(|(i, plan)| {
             let (here, there) = match role {
                 Role::Client => (plan.src, plan.dst),
@@ -141,6 +143,7 @@ impl Workload {
                 remote: peer.unwrap_or(there.0),
                 port: here.1,
                 isn: isn.next_u64() as u32,
+                nonce: secret.next_u64() as u32,
                 controller: (transport.controller)(init),
                 // Only the server receives: a client with a receiver half would answer ACKs.
                 feedback: match role {
@@ -153,6 +156,7 @@ impl Workload {
             config: Arc::clone(config),
             role,
             version: self.version,
+            key,
             send_bytes: if role == Role::Client { spec.bytes } else { Some(0) },
             paths: paths.collect(),
         })

@@ -25,6 +25,9 @@ pub struct PathSetup {
     pub port: PortId,
     /// Initial sequence number of this end.
     pub isn: u32,
+    /// A random number for a path that joins others (RFC 8684 section 3.2); without effect on the
+    /// path of a connection that has one.
+    pub nonce: u32,
     /// What limits sending.
     pub controller: AnyController,
     /// The controller's receiver half: what it writes into ACKs.
@@ -41,6 +44,9 @@ pub struct Setup {
     pub version: IpVersion,
     /// Bytes that this end sends, FIN after them; None: without end.
     pub send_bytes: Option<u64>,
+    /// The key of this end: random, should the connection be one of MPTCP (RFC 8684 section 3.1),
+    /// which it is over several paths, or if a controller [says so](forebay_cc::Traits::multipath).
+    pub key: u64,
     /// The paths, at least one.
     pub paths: Vec<PathSetup>,
 }

@@ -8,6 +8,7 @@ extern crate alloc;
 mod api;
 mod config;
 mod connection;
+mod mptcp;
 mod options;
 mod path;
 mod presets;

@@ -112,13 +112,14 @@ impl Plan {
             let (a, b) = (endpoint(1, index), endpoint(2, index));
             let (local, remote) = if role == Role::Client { (a, b) } else { (b, a) };
             let (controller, feedback) = ((self.controller)(init), (self.feedback)());
-            PathSetup { local, remote, port: PortId(0), isn: ISN, controller, feedback }
+            PathSetup { local, remote, port: PortId(0), isn: ISN, nonce: 0, controller, feedback }
         };
         Connection::new(Setup {
             config: Arc::new(config),
             role,
             version: IpVersion::V4,
             send_bytes: if role == Role::Client { self.client_bytes } else { self.server_bytes },
+            key: 0x0011_2233_4455_6677 + u64::from(role == Role::Server),
             paths: (0..self.delays.len()).map(path).collect(),
         })
     }

@@ -72,7 +72,8 @@ fn end(role: Role, bytes: u64, case: u64) -> Connection {
         role,
         version: IpVersion::V4,
         send_bytes: Some(if role == Role::Client { bytes } else { 0 }),
-        paths: vec![PathSetup { local, remote, port, isn, controller, feedback }],
+        key: 0,
+        paths: vec![PathSetup { local, remote, port, isn, nonce: 0, controller, feedback }],
     })
 }
 

@@ -9,7 +9,7 @@
 //!   [`Progress::received_bytes`](crate::Progress) are in order, and may be read.
 
 use super::Connection;
-use crate::options::mptcp;
+use crate::mptcp::Signal;
 use crate::path::options_of;
 use core::ops::Range;
 use forebay_base::{Arena, Packet, widen};
@@ -19,7 +19,7 @@ impl Connection {
     /// The segment may have waited since, but none of its bytes may be 2^31 or more bytes old.
     pub fn outgoing_bytes(&self, path: usize, packet: &Packet, arena: &Arena) -> Range<u64> {
         let at = match &self.streams {
-            Some(streams) => mapped(packet, arena, streams.sent().0),
+            Some(streams) => mapped(packet, arena, streams.numbers()[0], streams.sent().0),
             None => {
                 let path = &self.paths[path];
                 let tcp = packet.tcp_fields();
@@ -44,7 +44,7 @@ impl Connection {
         let received = self.progress().received_bytes;
         let tcp = packet.tcp_fields()?;
         let at = match &self.streams {
-            Some(_) => mapped(packet, arena, received)?,
+            Some(streams) => mapped(packet, arena, streams.numbers()[1], received)?,
             None => self.paths[path].peer_byte(tcp.seq, tcp.flags, received)?,
         };
         let end = at + u64::from(packet.payload_len());
@@ -56,8 +56,8 @@ impl Connection {
 }
 
 /// Where the bytes of a segment of one of several paths belong in the stream.
-fn mapped(packet: &Packet, arena: &Arena, near: u64) -> Option<u64> {
-    let signal = mptcp::Signal::read(options_of(packet, arena))?;
+fn mapped(packet: &Packet, arena: &Arena, first: u32, near: u64) -> Option<u64> {
+    let signal = Signal::read(options_of(packet, arena), first)?;
     let (dsn, ..) = signal.mapping.filter(|_| signal.maps(packet.payload_len().into()))?;
-    widen(dsn, mptcp::DATA_ISN, near)
+    widen(dsn, first, near)
 }

@@ -3,20 +3,24 @@
 mod bytes;
 mod paths;
 mod streams;
+mod subflows;
 mod write;
 
-use crate::api::{Counters, EndCause, PathView, Progress, Role, RttSummary, Setup};
+use crate::api::{
+    Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup,
+};
 
 use crate::config::TcpConfig;
-use crate::options::mptcp;
+use crate::mptcp::Signal;
 use crate::path::{Cx, Identity, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropReason, Histogram, Packet, PortId, Span, Time};
-use forebay_cc::{PieceView, SeriesSample, Sibling};
+use forebay_base::{Arena, DropReason, Histogram, OptionList, Packet, PortId, Span, Time};
+use forebay_cc::{Controller, PieceView, SeriesSample, Sibling};
 use paths::Paths;
 use streams::Streams;
+use subflows::{Seen, Subflows, Verdict};
 
 /// One end of a connection.
 ///
@@ -41,8 +45,9 @@ pub struct Connection {
     progress: Times,
     counters: Counters,
     config: Arc<TcpConfig>,
-    /// Data over more than one path; None where path and stream offsets are the same.
+    /// A stream of MPTCP; None where path and stream offsets are the same.
     streams: Option<Box<Streams>>,
+    role: Role,
     /// The earliest deadline of all paths, unless `single`.
     next: Time,
     /// One path carries the whole stream, and it has not ended: its deadline is that of the
@@ -65,8 +70,14 @@ struct Times {
 impl Connection {
     /// A connection that has not been opened. Panics if there is no path.
     pub fn new(setup: Setup) -> Connection {
-        let many = setup.paths.len() > 1;
+        let asks = |path: &PathSetup| path.controller.traits().multipath;
+        let many = setup.paths.len() > 1 || setup.paths.iter().any(asks);
         let (config, send_bytes) = (&setup.config, setup.send_bytes);
+        let streams = many.then(|| {
+            let nonces = setup.paths.iter().map(|path| path.nonce);
+            let subflows = Subflows::new(setup.role, setup.key, nonces);
+            Box::new(Streams::new(subflows, setup.role, send_bytes, config.mss_bytes))
+        });
         let paths = setup.paths.into_iter().enumerate().map(|(index, path)| {
             let identity =
                 Identity { role: setup.role, version: setup.version, index: index as u8 };
@@ -74,13 +85,13 @@ impl Connection {
         });
         let paths = Paths::new(paths);
         let wants_pieces = paths.iter().any(Path::wants_pieces);
-        let streams = many.then(|| Box::new(Streams::new(setup.role, send_bytes)));
         Connection {
             paths,
             config: setup.config,
             counters: Counters::default(),
             progress: Times::default(),
             streams,
+            role: setup.role,
             single: !many,
             next: Time::MAX,
             wants_pieces,
@@ -95,7 +106,7 @@ impl Connection {
     }
     /// Client: begin the handshake. Server: nothing.
     pub fn open(&mut self, now: Time) {
-        self.each_path(now, |path, cx| path.open(cx));
+        self.with_path(now, 0, |path, cx| path.open(cx));
         if self.paths.first.state() == State::SynSent {
             self.progress.opened_at.get_or_insert(now);
         }
@@ -182,11 +193,13 @@ impl Connection {
             return None;
         }
         let options = options_of(packet, arena);
-        let signal = self.streams.as_ref().and_then(|_| mptcp::Signal::read(options));
-        if signal.is_some_and(|signal| !signal.maps(segment.payload)) {
-            return Some(DropReason::BadMapping);
+        let mut signal = None;
+        if self.streams.is_some() {
+            match self.on_shared(now, path, &segment, options) {
+                Ok(found) => signal = found,
+                Err(reason) => return Some(reason),
+            }
         }
-        self.couple(path);
         let before = self.paths[path].state();
         let received = self.with_path(now, path, |p, cx| p.on_segment(cx, &segment, options));
         if before != State::Established {
@@ -218,7 +231,7 @@ impl Connection {
     /// The next packet, where [`Connection::poll_fast`] has none.
     #[inline(never)]
     pub fn poll_general(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
-        if self.streams.is_some() {
+        if path > 0 || self.streams.is_some() {
             return self.poll_shared(now, path, arena);
         }
         if self.paths.first.owes_sack_update() {
@@ -250,17 +263,23 @@ impl Connection {
         self.paths[path].note_window_full();
     }
 
-    /// [`Connection::poll_general`] where the path is one of several.
+    /// [`Connection::poll_general`] where the path is one of several, or was to be one.
     #[inline(never)]
     fn poll_shared(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
         if self.paths[path].state() == State::Dead {
-            return None;
+            return self.paths[path].poll_reset(now);
         }
         let quiet = self.sends_only_acks(path);
         self.schedule(now);
+        let sharing = self.streams.as_ref().map(|streams| streams.sharing(path));
+        let ends = sharing.is_some_and(|sharing| sharing.ends_alone && sharing.opening.is_none());
         let packet = self.with_path(now, path, |p, cx| {
             if quiet { p.poll_ack(cx, arena) } else { p.poll(cx, arena) }
         });
+        let ends = ends && packet.as_ref().is_some_and(|packet| packet.payload_len() == 0);
+        if let Some(streams) = self.streams.as_mut().filter(|_| ends) {
+            streams.on_fin_sent(now, self.paths[path].rto());
+        }
         self.refresh();
         packet
     }
@@ -293,7 +312,7 @@ impl Connection {
             return false;
         }
         let expired = match self.progress.ended {
-            None => self.paths.iter().any(|path| path.first_timer() <= now),
+            None => self.paths.iter().any(|path| path.first_timer() <= now) || self.is_repeat_due(now),
             Some(_) => self.earliest() <= now,
         };
         for path in 0..self.paths.len() {
@@ -306,8 +325,9 @@ impl Connection {
                 }
             }
         }
+        self.repeat(now);
         // A path that was never opened does not keep the connection.
-        let gone = |p: &Path| matches!(p.state(), State::Dead | State::Listen);
+        let gone = |p: &Path| matches!(p.state(), State::Dead | State::Listen | State::Closed);
         let died = self.paths.iter().any(|p| p.state() == State::Dead);
         if died && self.paths.iter().all(gone) {
             self.end(EndCause::TimedOut, now);
@@ -395,19 +415,16 @@ impl Connection {
         path: usize,
         f: impl FnOnce(&mut Path, &mut Cx<'_>) -> R,
     ) -> R {
-        let (data_ack, data_end) = self.streams.as_ref().map_or((None, None), |s| s.signals());
+        let sharing = self.streams.as_ref().map(|streams| streams.sharing(path));
         let counters = &mut self.counters;
-        let mut cx = Cx { now, config: &self.config, counters, data_ack, data_end };
+        let mut cx = Cx { now, config: &self.config, counters, sharing };
         f(&mut self.paths[path], &mut cx)
-    }
-    fn each_path(&mut self, now: Time, f: impl Fn(&mut Path, &mut Cx<'_>)) {
-        (0..self.paths.len()).for_each(|path| self.with_path(now, path, &f));
     }
     #[inline]
     fn refresh(&mut self) {
         self.single = self.streams.is_none() && self.progress.ended.is_none();
         if !self.single {
-            self.next = self.earliest();
+            self.next = self.earliest().min(self.next_repeat());
         }
     }
     /// The deadline of a connection that has ended or has several paths.
@@ -441,6 +458,9 @@ impl Connection {
             }
             State::Established => {
                 self.progress.established_at.get_or_insert(now);
+                if let Some(streams) = &mut self.streams {
+                    streams.subflows.on_established(path, now, self.paths[path].rto());
+                }
             }
             _ => {}
         }
@@ -453,7 +473,7 @@ impl Connection {
         now: Time,
         path: usize,
         segment: &Incoming,
-        signal: Option<mptcp::Signal>,
+        signal: Option<Signal>,
         received: Received,
     ) {
         if received.reset {
@@ -468,6 +488,9 @@ impl Connection {
         if let Some(streams) = &mut self.streams {
             if signal.is_some_and(|signal| streams.take(signal, received)) {
                 self.progress.last_byte_at = Some(now);
+            }
+            if signal.is_some_and(|signal| signal.ends_alone()) {
+                self.paths[path].demand_ack();
             }
             if streams.is_finished() {
                 self.end(EndCause::Finished, now);
@@ -510,7 +533,98 @@ impl Connection {
     /// A path timed out: others carry what it has not delivered.
     fn reinject(&mut self, path: usize) {
         if let Some(streams) = &mut self.streams {
-            streams.reinject(path, &self.paths[path]);
+            streams.reinject(path, &self.paths);
+        }
+    }
+}
+
+/// Streams of MPTCP.
+impl Connection {
+    /// A segment came, before its path takes it: what it says of the stream, or why it is dropped.
+    #[inline(never)]
+    fn on_shared(
+        &mut self,
+        now: Time,
+        path: usize,
+        segment: &Incoming,
+        options: Option<&OptionList>,
+    ) -> Result<Option<Signal>, DropReason> {
+        let Some(streams) = &mut self.streams else { return Ok(None) };
+        let (state, flags) = (self.paths[path].state(), segment.flags);
+        let verdict = streams.subflows.on_segment(Seen { path, state, flags, options });
+        if state != State::Established {
+            streams.renew_numbers();
+        }
+        match verdict {
+            Verdict::Take => {}
+            Verdict::Answer => self.paths[path].demand_ack(),
+            Verdict::OpenOthers => self.open_others(now),
+            Verdict::Ignore => return Err(DropReason::NoSocket),
+            Verdict::Refuse => {
+                if state != State::Listen {
+                    self.paths[path].reset();
+                }
+                return Err(DropReason::NoSocket);
+            }
+            Verdict::FallBack => {
+                self.fall_back();
+                return Ok(None);
+            }
+        }
+        self.couple(path);
+        let first = self.streams.as_ref().map_or(0, |streams| streams.numbers()[1]);
+        let signal = Signal::read(options, first);
+        match signal.filter(|signal| !signal.maps(segment.payload)) {
+            Some(_) => Err(DropReason::BadMapping),
+            None => Ok(signal),
+        }
+    }
+
+    /// Client: the paths that join.
+    fn open_others(&mut self, now: Time) {
+        if let Some(streams) = &mut self.streams {
+            streams.subflows.join();
+        }
+        (1..self.paths.len()).for_each(|path| self.with_path(now, path, |p, cx| p.open(cx)));
+    }
+
+    /// Only the first path is there, and it carries the stream (RFC 8684 section 3.7).
+    fn fall_back(&mut self) {
+        let Some(streams) = self.streams.take() else { return };
+        let (bytes, closed) = streams.written();
+        let fin = closed && (bytes != Some(0) || self.role == Role::Client);
+        self.paths.first.take_stream(bytes, fin);
+        self.paths.iter_mut().skip(1).for_each(Path::kill);
+    }
+
+    /// When an ACK is to be sent again for what it says of the stream.
+    fn next_repeat(&self) -> Time {
+        let streams = self.streams.as_ref().filter(|_| self.progress.ended.is_none());
+        streams.map_or(Time::MAX, |streams| streams.deadline())
+    }
+    fn is_repeat_due(&self, now: Time) -> bool {
+        self.next_repeat() <= now
+    }
+    /// Send ACKs again that are due.
+    fn repeat(&mut self, now: Time) {
+        if !self.is_repeat_due(now) {
+            return;
+        }
+        let Some(streams) = &mut self.streams else { return };
+        let open = self.paths.iter().enumerate().filter(|(_, p)| p.state() == State::Established);
+        let best = open.min_by_key(|(index, p)| (!p.is_usable(), p.rank(), *index));
+        let (best, rto) = best.map_or((None, Span::ZERO), |(index, p)| (Some(index), p.rto()));
+        if streams.take_due_fin(now, rto)
+            && let Some(best) = best
+        {
+            self.paths[best].demand_ack();
+        }
+        while let Some((path, lost)) = streams.subflows.take_repeat(now, rto) {
+            if lost {
+                self.paths[path].kill();
+            } else {
+                self.paths[path].demand_ack();
+            }
         }
     }
 }

@@ -1,19 +1,20 @@
-//! One stream over several paths (after RFC 8684): which path carries which bytes, and what was
-//! received.
+//! One stream over several paths (RFC 8684): which path carries which bytes, and what was received.
 //!
-//! Each segment maps its bytes to the stream; the end of the stream takes one offset (DATA_FIN).
-//! Paths are opened together and are not closed one by one: the stream ends when both ends know
-//! that it was delivered.
+//! Each segment maps its bytes to the stream. The end of the stream takes one offset (DATA_FIN): it
+//! is on the last bytes, or on an ACK if they have left or carry the keys, again and again until it
+//! is acknowledged. The stream ends when both ends know that it was delivered; the paths end with
+//! it, without a FIN of their own.
 
 use super::Role;
 use super::paths::Paths;
+use super::subflows::Subflows;
 use crate::config::TcpConfig;
-use crate::options::mptcp;
-use crate::path::{Path, Received};
+use crate::mptcp::Signal;
+use crate::path::{Path, Received, Sharing};
 use crate::ranges::{Range, RangeSet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use forebay_base::{Time, widen};
+use forebay_base::{Span, Time, widen};
 use forebay_cc::Sibling;
 
 /// Bytes that a path timed out on.
@@ -24,10 +25,19 @@ struct Reinjection {
     carried: u64,
 }
 
-#[derive(Debug, Default)]
+#[derive(Debug)]
 pub(super) struct Streams {
-    role: Option<Role>,
-    total: Option<u64>,
+    role: Role,
+    pub(super) subflows: Subflows,
+    /// Numbers of the first byte in each direction: of this end, of the peer.
+    numbers: [u32; 2],
+    /// What the application has written; `u64::MAX` for a stream without end.
+    end: u64,
+    /// It writes no more.
+    closed: bool,
+    /// It closed when all that it has written had been assigned: nothing carries the DATA_FIN.
+    closed_late: bool,
+    mss_bytes: u64,
     /// Next offset to be assigned to a path for the first time, and the first one not acknowledged.
     nxt: u64,
     una: u64,
@@ -39,18 +49,65 @@ pub(super) struct Streams {
     held: RangeSet,
     /// Offset of the peer's DATA_FIN.
     fin_at: Option<u64>,
+    /// When an ACK is to carry the DATA_FIN; [`Time::MAX`]: it is on data, or acknowledged.
+    fin_due: Time,
+    fin_repeats: u32,
     pub(super) siblings: Vec<Sibling>,
 }
 
 impl Streams {
-    pub(super) fn new(role: Role, total: Option<u64>) -> Streams {
-        Streams { role: Some(role), total, ..Streams::default() }
+    pub(super) fn new(subflows: Subflows, role: Role, send: Option<u64>, mss: u16) -> Streams {
+        Streams {
+            role,
+            numbers: subflows.first_numbers(),
+            subflows,
+            end: send.unwrap_or(u64::MAX),
+            closed: send.is_some(),
+            closed_late: false,
+            mss_bytes: mss.into(),
+            nxt: 0,
+            una: 0,
+            edge: 0,
+            reinjections: VecDeque::new(),
+            expected: 0,
+            held: RangeSet::default(),
+            fin_at: None,
+            fin_due: Time::MAX,
+            fin_repeats: 0,
+            siblings: Vec::new(),
+        }
     }
-    /// The next data offset expected, and the end of this side's stream where it may be signalled.
-    pub(super) fn signals(&self) -> (Option<u64>, Option<u64>) {
-        let complete = self.received().1;
-        let end = self.total.filter(|&n| n > 0 || self.role == Some(Role::Client) || complete);
-        (Some(self.expected), end)
+    /// The keys are known, or one of them.
+    pub(super) fn renew_numbers(&mut self) {
+        self.numbers = self.subflows.first_numbers();
+    }
+    /// Numbers of the first byte of this end, and of the peer.
+    pub(super) fn numbers(&self) -> [u32; 2] {
+        self.numbers
+    }
+    /// What a path needs to know of the stream.
+    pub(super) fn sharing(&self, path: usize) -> Sharing<'_> {
+        Sharing {
+            numbers: self.numbers,
+            data_ack: self.expected,
+            data_end: self.data_end(),
+            ends_alone: self.ends_alone(),
+            opening: self.subflows.opening(path),
+        }
+    }
+    /// The end of this side's stream, where it may be signalled.
+    fn data_end(&self) -> Option<u64> {
+        let silent = self.end == 0 && self.role == Role::Server;
+        (self.closed && (!silent || self.received().1)).then_some(self.end)
+    }
+    /// The DATA_FIN is to be sent on an ACK.
+    fn ends_alone(&self) -> bool {
+        // The first segment of a client carries the keys in place of a signal.
+        let keyed = self.role == Role::Client && self.end <= self.mss_bytes;
+        self.data_end().is_some()
+            && self.nxt == self.end
+            && self.una <= self.end
+            && (self.closed_late || keyed || self.una == self.end)
     }
     /// Bytes received in order, and whether those are all.
     pub(super) fn received(&self) -> (u64, bool) {
@@ -59,28 +116,53 @@ impl Streams {
     }
     /// Bytes sent at least once, and those of them that are acknowledged.
     pub(super) fn sent(&self) -> (u64, u64) {
-        let most = self.total.unwrap_or(u64::MAX);
-        (self.nxt.min(most), self.una.min(most))
+        (self.nxt, self.una.min(self.end))
+    }
+    /// What the application has written, None if it goes on without end; and whether it has closed.
+    pub(super) fn written(&self) -> (Option<u64>, bool) {
+        ((self.end != u64::MAX).then_some(self.end), self.closed)
     }
     /// Both directions are complete, and both ends know it.
     pub(super) fn is_finished(&self) -> bool {
-        self.total.is_some_and(|total| self.una > total) && self.received().1
-    }
-    /// The end of a stream without bytes rides on the FIN of a path.
-    fn ends_empty(&self) -> bool {
-        self.total == Some(0) && self.signals().1.is_some() && self.una == 0
+        self.closed && self.una > self.end && self.received().1
     }
 
-    /// A segment came whose signal [maps](mptcp::Signal::maps) its payload. Returns true if it
-    /// brought the next bytes of the stream.
-    pub(super) fn take(&mut self, signal: mptcp::Signal, received: Received) -> bool {
-        let ack = signal.ack.and_then(|a| widen(a, mptcp::DATA_ISN, self.una));
+    /// The application has `bytes` more to send. False, and nothing has changed, if it has closed.
+    pub(super) fn write(&mut self, bytes: u64) -> bool {
+        if !self.closed {
+            self.end = self.end.saturating_add(bytes);
+        }
+        !self.closed
+    }
+    /// What is not assigned to a path is withdrawn, and the stream goes on, unless its end may have
+    /// left. Bytes written.
+    pub(super) fn hold(&mut self) -> u64 {
+        if !self.closed || self.nxt < self.end {
+            (self.end, self.closed) = (self.nxt, false);
+        }
+        self.end
+    }
+    /// The application writes no more.
+    pub(super) fn close(&mut self) {
+        if self.end == u64::MAX {
+            self.end = self.nxt;
+        }
+        self.closed_late |= !self.closed && self.nxt == self.end;
+        self.closed = true;
+    }
+
+    /// A segment came whose signal [maps](Signal::maps) its payload. Returns true if it brought the
+    /// next bytes of the stream.
+    pub(super) fn take(&mut self, signal: Signal, received: Received) -> bool {
+        let ack = signal.ack.and_then(|a| widen(a, self.numbers[0], self.una));
         if let Some(ack) = ack.filter(|&a| a > self.una && a <= self.nxt + 1) {
             self.una = ack;
         }
-        let mapping = signal.mapping.filter(|&(.., length)| received.accepted && length > 0);
+        let alone = signal.ends_alone();
+        let mapping = signal.mapping.filter(|&(.., length)| length > 0);
+        let mapping = mapping.filter(|_| received.accepted || alone);
         let Some((dsn, _, length)) = mapping else { return false };
-        let Some(start) = widen(dsn, mptcp::DATA_ISN, self.expected) else { return false };
+        let Some(start) = widen(dsn, self.numbers[1], self.expected) else { return false };
         let end = start + length as u64;
         if signal.fin {
             self.fin_at.get_or_insert(end - 1); // later signals do not move it
@@ -97,36 +179,75 @@ impl Streams {
         self.fin_at.map_or(self.expected, |fin| self.expected.min(fin)) > before
     }
 
-    /// Path `index` timed out: the other paths carry what it has not delivered, before new data.
-    pub(super) fn reinject(&mut self, index: usize, path: &Path) {
-        for run in path.unacked_runs() {
-            let range = Range { start: run.data.max(self.una), end: run.data + run.len };
-            let known = self.reinjections.iter_mut().find(|r| r.range == range);
-            if let Some(known) = known {
-                known.carried |= 1 << index;
-            } else if range.start < range.end {
-                self.reinjections.push_back(Reinjection { range, carried: 1 << index });
+    /// When [`Streams::take_due_fin`] or an ACK that is repeated is due.
+    pub(super) fn deadline(&self) -> Time {
+        self.fin_due.min(self.subflows.deadline())
+    }
+    /// An ACK is to carry the DATA_FIN now; the next one after `rto`.
+    pub(super) fn take_due_fin(&mut self, now: Time, rto: Span) -> bool {
+        let due = self.fin_due <= now;
+        if due {
+            self.fin_due = now + rto * (1 << self.fin_repeats.min(6));
+            self.fin_repeats += 1;
+        }
+        due
+    }
+    /// An ACK that carries the DATA_FIN left.
+    pub(super) fn on_fin_sent(&mut self, now: Time, rto: Span) {
+        if self.fin_due <= now {
+            self.take_due_fin(now, rto);
+        }
+    }
+
+    /// Path `index` timed out or is gone: the other paths carry what it has not delivered and none
+    /// of them carries, before new data.
+    pub(super) fn reinject(&mut self, index: usize, paths: &Paths) {
+        let mut known = RangeSet::default();
+        let mut add = |start: u64, end: u64| {
+            if start < end {
+                known.insert(start, end, |_, _| ());
+            }
+        };
+        for entry in &mut self.reinjections {
+            entry.carried |= 1 << index;
+            add(entry.range.start, entry.range.end);
+        }
+        let others = paths.iter().enumerate().filter(|&(other, _)| other != index);
+        for (_, path) in others.filter(|(_, path)| path.is_usable()) {
+            path.unacked_runs().for_each(|run| add(run.data, run.data + run.len));
+        }
+        let queue = &mut self.reinjections;
+        for run in paths[index].unacked_runs() {
+            let (start, end) = (run.data.max(self.una), run.data + run.len);
+            if start < end {
+                known.insert(start, end, |range, _| {
+                    queue.push_back(Reinjection { range, carried: 1 << index });
+                });
             }
         }
+        queue.make_contiguous().sort_unstable_by_key(|entry| entry.range.start);
     }
 
     /// Assign data to paths: what is to be reinjected first; to the path with the lowest RTT that
     /// has room.
     pub(super) fn schedule(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) {
-        for path in paths.iter() {
-            if path.is_usable() {
+        for (index, path) in paths.iter().enumerate() {
+            if path.is_usable() && self.subflows.is_open(index) {
                 self.edge = self.edge.max(self.una + path.peer_window());
             }
         }
-        if self.ends_empty() {
-            paths.iter_mut().filter(|p| p.is_usable()).for_each(Path::allow_fin);
-        }
         while self.reinject_one(now, paths, config) {}
         while let Some(len) = self.next_len(config) {
-            let Some(path) = best(now, paths, config, len, 0) else { return };
+            let Some(path) = self.best(now, paths, config, len, 0) else { break };
             let len = len.min(path.chunk());
             path.assign(self.nxt, len);
             self.nxt += len;
+        }
+        let alone = self.ends_alone();
+        if alone && self.fin_due == Time::MAX {
+            self.fin_due = now;
+        } else if !alone {
+            self.fin_due = Time::MAX;
         }
     }
 
@@ -139,13 +260,14 @@ impl Streams {
             r.range.start < r.range.end
         });
         let everyone = (1u64 << paths.len()) - 1;
-        for entry in &mut self.reinjections {
-            let carried = if entry.carried == everyone { 0 } else { entry.carried };
-            let wanted = entry.range.len().min(config.mss_bytes as u64);
-            if let Some(path) = best(now, paths, config, wanted, carried) {
+        for index in 0..self.reinjections.len() {
+            let Reinjection { range, carried } = self.reinjections[index];
+            let carried = if carried == everyone { 0 } else { carried };
+            let wanted = range.len().min(self.mss_bytes);
+            if let Some(path) = self.best(now, paths, config, wanted, carried) {
                 let len = wanted.min(path.chunk());
-                path.assign(entry.range.start, len);
-                entry.range.start += len;
+                path.assign(range.start, len);
+                self.reinjections[index].range.start += len;
                 return true;
             }
         }
@@ -154,23 +276,25 @@ impl Streams {
 
     /// Length of the next piece of new data that the windows of the stream allow.
     fn next_len(&self, config: &TcpConfig) -> Option<u64> {
-        let end = self.total.unwrap_or(u64::MAX);
         let room = self.edge.min(self.una + config.send_buffer_bytes).saturating_sub(self.nxt);
-        let len = (end - self.nxt).min(config.mss_bytes as u64);
+        let len = (self.end - self.nxt).min(self.mss_bytes);
         (len > 0 && len <= room).then_some(len)
     }
-}
 
-/// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in
-/// `excluded`.
-fn best<'a>(
-    now: Time,
-    paths: &'a mut Paths,
-    config: &TcpConfig,
-    len: u64,
-    excluded: u64,
-) -> Option<&'a mut Path> {
-    let candidates = paths.iter_mut().enumerate();
-    let open = candidates.filter(|(i, p)| excluded >> i & 1 == 0 && p.has_room(now, config, len));
-    open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(_, p)| p)
+    /// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in
+    /// `excluded`.
+    fn best<'a>(
+        &self,
+        now: Time,
+        paths: &'a mut Paths,
+        config: &TcpConfig,
+        len: u64,
+        excluded: u64,
+    ) -> Option<&'a mut Path> {
+        let candidates = paths.iter_mut().enumerate();
+        let open = candidates.filter(|(i, p)| {
+            excluded >> i & 1 == 0 && self.subflows.is_open(*i) && p.has_room(now, config, len)
+        });
+        open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(_, p)| p)
+    }
 }

@@ -77,6 +77,10 @@ impl FastPathState {
             cwnd: 0,
         }
     }
+    /// No fast path opens from now on. The caller refreshes.
+    pub(super) fn close(&mut self) {
+        (self.allowed, self.header_only) = (false, false);
+    }
     /// The fast path is open.
     #[inline]
     pub(super) fn is_open(&self) -> bool {
@@ -341,7 +345,7 @@ impl Path {
         }
         let edits = sender.edit_header(cx.now, mss, false, false, handshake);
         let stamps = handshake.stamps(cx.config);
-        let len = sender.fit(handshake.version(), stamps, &mut options, &edits, start, mss);
+        let len = sender.fit(handshake.version(), stamps, &mut options, &edits, 0, start, mss);
         (len as u16, options, edits.ip())
     }
 

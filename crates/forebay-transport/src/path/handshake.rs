@@ -11,7 +11,7 @@ use super::receiver::Receiver;
 use super::{Cx, Identity, Path, State};
 use crate::api::{PathSetup, Role};
 use crate::config::TcpConfig;
-use crate::options::{SynOptions, data_option_bytes, mptcp, shift_for};
+use crate::options::{SynOptions, append, data_option_bytes, shift_for};
 use alloc::boxed::Box;
 use forebay_base::{
     Addr, Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,
@@ -61,6 +61,8 @@ pub(super) struct Handshake {
     syn_due: bool,
     /// The ACK that ends the handshake is to be sent, alone.
     ack_due: bool,
+    /// A reset is to be sent.
+    reset_due: bool,
     /// The host port that the path leaves through.
     port: PortId,
     local: Endpoint,
@@ -87,6 +89,7 @@ impl Handshake {
             index,
             syn_due: false,
             ack_due: false,
+            reset_due: false,
             port: setup.port,
             local: setup.local,
             remote: setup.remote,
@@ -225,6 +228,19 @@ impl Handshake {
     pub(super) fn kill(&mut self) {
         self.state = State::Dead;
     }
+    /// Nothing leaves any more but a reset.
+    pub(super) fn refuse(&mut self) {
+        self.kill();
+        self.reset_due = true;
+    }
+    /// A reset is due; it leaves now.
+    pub(super) fn take_reset(&mut self) -> bool {
+        core::mem::take(&mut self.reset_due)
+    }
+    /// The client's first bytes of the first path: they carry the keys of a shared stream.
+    pub(super) fn carries_keys(&self, start: u64) -> bool {
+        start == 1 && self.index == 0 && self.role == Role::Client
+    }
     /// The peer refuses this end's SYN, by a RST that acknowledges it.
     pub(super) fn refuses_syn(&self, segment: &Incoming) -> bool {
         self.state == State::SynSent
@@ -232,8 +248,14 @@ impl Handshake {
             && self.own_offset(segment.ack, 0) == Some(1)
     }
 
-    /// The options of this end's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts.
-    pub(super) fn syn_options(&self, config: &TcpConfig, mss: u16, shared: bool) -> OptionList {
+    /// The options of this end's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts. `opening`: that of
+    /// a stream that is shared.
+    pub(super) fn syn_options(
+        &self,
+        config: &TcpConfig,
+        mss: u16,
+        opening: Option<&OptionList>,
+    ) -> OptionList {
         let reply = self.role == Role::Server;
         let scaled = config.window_scaling && (!reply || self.negotiated.scaled);
         let syn = SynOptions {
@@ -242,8 +264,8 @@ impl Handshake {
             shift: scaled.then(|| shift_for(config.receive_buffer_bytes)),
         };
         let mut options = syn.write();
-        if shared {
-            mptcp::push_syn(&mut options, self.index == 0, reply);
+        if let Some(opening) = opening {
+            append(&mut options, opening);
         }
         options
     }
@@ -329,9 +351,10 @@ impl Path {
         let options = data_option_bytes(config.timestamps, self.sender.option_bytes());
         config.mss_bytes.saturating_add(options)
     }
-    pub(super) fn syn_options(&self, config: &TcpConfig) -> OptionList {
-        let mss = self.announced_mss(config);
-        self.handshake.syn_options(config, mss, self.sender.is_shared())
+    pub(super) fn syn_options(&self, cx: &Cx<'_>) -> OptionList {
+        let mss = self.announced_mss(cx.config);
+        let opening = cx.sharing.as_ref().and_then(|sharing| sharing.opening);
+        self.handshake.syn_options(cx.config, mss, opening)
     }
 
     /// The peer's SYN came: give every part the negotiated settings.

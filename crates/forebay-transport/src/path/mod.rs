@@ -22,7 +22,7 @@ mod sender;
 use crate::api::{Counters, PathSetup, PathView, Role, RttSummary};
 use crate::config::TcpConfig;
 use fast_path::FastPathState;
-use forebay_base::{Histogram, IpVersion, PortId, Span, TcpFlags, Time};
+use forebay_base::{Histogram, IpVersion, OptionList, PortId, Span, TcpFlags, Time};
 use forebay_cc::{Controller, PieceView, SeriesSample, Sibling};
 use handshake::Handshake;
 use mapping::Mapping;
@@ -52,15 +52,28 @@ pub(crate) struct Cx<'a> {
     pub now: Time,
     pub config: &'a TcpConfig,
     pub counters: &'a mut Counters,
-    /// With several paths: the next data offset expected, and the end of this side's stream.
-    pub data_ack: Option<u64>,
+    /// Where the stream is shared with other paths, or may be.
+    pub sharing: Option<Sharing<'a>>,
+}
+
+/// What a path needs to know of a stream that it does not carry alone.
+pub(crate) struct Sharing<'a> {
+    /// Numbers of the first byte of this end's stream, and of the peer's.
+    pub numbers: [u32; 2],
+    /// The next data offset expected.
+    pub data_ack: u64,
+    /// The end of this side's stream, if it may be signalled.
     pub data_end: Option<u64>,
+    /// ACKs signal it, too.
+    pub ends_alone: bool,
+    /// What SYN, SYN-ACK or ACK carries while subflows come together.
+    pub opening: Option<&'a OptionList>,
 }
 
 impl<'a> Cx<'a> {
     /// For a path that carries the whole stream.
     pub(crate) fn of_only(now: Time, config: &'a TcpConfig, counters: &'a mut Counters) -> Cx<'a> {
-        Cx { now, config, counters, data_ack: None, data_end: None }
+        Cx { now, config, counters, sharing: None }
     }
 }
 
@@ -92,7 +105,7 @@ impl Path {
         send_bytes: Option<u64>,
         many: bool,
     ) -> Path {
-        let send_end = if many { 1 } else { send_bytes.map_or(u64::MAX, |n| n.saturating_add(1)) };
+        let send_end = if many { 1 } else { stream_end(send_bytes) };
         let fin_allowed =
             !many && send_bytes.is_some_and(|n| n > 0 || identity.role == Role::Client);
         Path {
@@ -145,13 +158,30 @@ impl Path {
         self.handshake.kill();
         self.refresh();
     }
+    /// Nothing leaves any more but a reset: the peer's segment is not for this connection.
+    pub(crate) fn reset(&mut self) {
+        self.handshake.refuse();
+        self.refresh();
+    }
+    /// Send an ACK as soon as possible.
+    pub(crate) fn demand_ack(&mut self) {
+        self.receiver.demand_ack();
+        self.refresh();
+    }
+    /// The retransmission timeout in force.
+    pub(crate) fn rto(&self) -> Span {
+        self.recovery.rtt().rto()
+    }
+    /// Before the handshake is over: the path has the stream for itself. The host knows of other
+    /// paths, so its packets leave by the general way.
+    pub(crate) fn take_stream(&mut self, send_bytes: Option<u64>, closed: bool) {
+        self.sender.take_stream(stream_end(send_bytes), closed);
+        self.fast.close();
+        self.refresh();
+    }
     /// This side's FIN was sent and acknowledged.
     pub(crate) fn fin_acked(&self) -> bool {
         self.sender.is_fin_acked()
-    }
-    /// The stream of this side may end now, if it has not yet.
-    pub(crate) fn allow_fin(&mut self) {
-        self.sender.allow_fin();
     }
     /// Data waits for the congestion window.
     #[inline]
@@ -398,6 +428,11 @@ impl Path {
         }
         self.refresh();
     }
+}
+
+/// The offset of the FIN of a stream of `bytes`, SYN and all.
+fn stream_end(bytes: Option<u64>) -> u64 {
+    bytes.map_or(u64::MAX, |bytes| bytes.saturating_add(1))
 }
 
 /// The payload byte with which a segment at this offset of a path begins: SYN takes offset 0.

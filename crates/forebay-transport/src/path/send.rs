@@ -3,9 +3,12 @@
 
 use super::scoreboard::{FIN, REPEATED, SYN, Segment};
 use super::sender::{Choice, Sender};
-use super::{Cx, Path, State};
-use crate::options::{TIMESTAMP_BYTES, mptcp};
-use forebay_base::{Arena, Ecn, IpVersion, MAX_OPTION_BYTES, OptionList, Packet, TcpFlags, narrow};
+use super::{Cx, Path, Sharing, State};
+use crate::mptcp::{self, Signal};
+use crate::options::{TIMESTAMP_BYTES, append};
+use forebay_base::{
+    Arena, Ecn, IpVersion, MAX_OPTION_BYTES, OptionList, Packet, TcpFlags, Time, narrow,
+};
 use forebay_cc::{Limits, StampedIp};
 
 impl Path {
@@ -46,6 +49,13 @@ impl Path {
         };
         self.after_poll(packet.is_some());
         packet
+    }
+
+    /// The reset of a path that is refused.
+    pub(crate) fn poll_reset(&mut self, now: Time) -> Option<Packet> {
+        let Path { handshake, receiver, sender, .. } = self;
+        let due = handshake.take_reset();
+        due.then(|| handshake.segment(receiver, now, sender.nxt(), TcpFlags::RST, 0, false))
     }
 
     /// The stream is over for both ends: nothing leaves but ACKs that are asked for.
@@ -160,9 +170,10 @@ impl Path {
         self.sender.end_buffer_limit(cx.now, cx.counters);
         let (start, wanted, again, syn) = self.sender.describe(choice);
         let edits = self.sender.edit_header(cx.now, wanted, syn, again, &self.handshake);
-        let mut options = syn.then(|| self.syn_options(cx.config));
+        let mut options = syn.then(|| self.syn_options(cx));
+        let signal = if syn { 0 } else { self.signal_bytes(cx, start) };
         let (version, stamps) = (self.handshake.version(), self.handshake.stamps(cx.config));
-        let len = self.sender.fit(version, stamps, &mut options, &edits, start, wanted);
+        let len = self.sender.fit(version, stamps, &mut options, &edits, signal, start, wanted);
         let index = self.sender.record(cx.now, choice, len);
         if matches!(choice, Choice::Syn) {
             self.handshake.on_syn_sent();
@@ -183,7 +194,7 @@ impl Path {
         options: &mut Option<OptionList>,
         ip: StampedIp,
     ) -> Packet {
-        let Path { handshake, receiver, recovery, sender, .. } = self;
+        let Path { handshake, receiver, recovery, .. } = self;
         let syn = s.is(SYN);
         let mut flags = if syn { handshake.syn_flags() } else { TcpFlags::ACK };
         let mut capable = handshake.makes_all_ect();
@@ -204,8 +215,8 @@ impl Path {
         if syn && handshake.state() == State::SynReceived && receiver.has_feedback() {
             let reserved = self.timestamp_bytes(cx);
             self.receiver.fill_feedback(cx.now, reserved, options.get_or_insert_default());
-        } else if !syn && sender.is_shared() {
-            self.signal(cx, s, options.get_or_insert_default());
+        } else if let Some(sharing) = cx.sharing.as_ref().filter(|_| !syn) {
+            self.signal(sharing, s, options.get_or_insert_default());
         }
         let mut packet = self.packet(cx, s.start, flags, s.len);
         attach(&mut packet, options, arena);
@@ -221,18 +232,31 @@ impl Path {
         if self.handshake.stamps(cx.config) { TIMESTAMP_BYTES } else { 0 }
     }
 
-    /// With several paths: which data these are.
-    fn signal(&self, cx: &Cx<'_>, s: &Segment, options: &mut OptionList) {
+    /// Option bytes that say which data a segment from `start` on has.
+    fn signal_bytes(&self, cx: &Cx<'_>, start: u64) -> u16 {
+        match &cx.sharing {
+            None => 0,
+            Some(sharing) if self.keys_of(sharing, start).is_some() => mptcp::KEYED_BYTES,
+            Some(_) => mptcp::SIGNAL_BYTES,
+        }
+    }
+    /// The keys that a segment from `start` on carries in place of a signal.
+    fn keys_of<'a>(&self, sharing: &Sharing<'a>, start: u64) -> Option<&'a OptionList> {
+        sharing.opening.filter(|_| self.handshake.carries_keys(start))
+    }
+
+    /// Of a stream that is shared: which data these are.
+    fn signal(&self, sharing: &Sharing<'_>, s: &Segment, options: &mut OptionList) {
         let Some(mappings) = self.sender.mappings() else { return };
-        let data = match mappings.locate(s.start) {
-            Some((data, _)) => data,
-            None => cx.data_end.expect("a FIN follows the end of the stream"),
-        };
-        let fin = cx.data_end == Some(data + s.len as u64);
-        let length = s.len + u16::from(fin);
-        let mapping = (narrow(data, mptcp::DATA_ISN), s.start as u32, length);
-        let ack = cx.data_ack.map(|at| narrow(at, mptcp::DATA_ISN));
-        mptcp::Signal { ack, mapping: Some(mapping), fin }.push(options);
+        if let Some(keys) = self.keys_of(sharing, s.start) {
+            return mptcp::push_keyed(keys, s.len, options);
+        }
+        let (data, _) = mappings.locate(s.start).expect("what leaves was assigned");
+        let fin = sharing.data_end == Some(data + s.len as u64);
+        let number = narrow(data, sharing.numbers[0]);
+        let mapping = Some((number, s.start as u32, s.len + u16::from(fin)));
+        let ack = Some(narrow(sharing.data_ack, sharing.numbers[1]));
+        Signal { ack, mapping, fin }.push(options);
     }
 
     /// Clear DF where routers may cut the packet. The host gives it the identification that this
@@ -308,20 +332,23 @@ impl Path {
     /// what is left.
     pub(super) fn ack_options(&mut self, cx: &Cx<'_>) -> Option<OptionList> {
         let stamps = self.timestamp_bytes(cx);
-        let Path { handshake, receiver, sender, .. } = self;
+        let Path { handshake, receiver, .. } = self;
         let no_sacks = receiver.has_no_sack_blocks() || !handshake.negotiated().sack;
         let feedback = receiver.has_feedback();
-        if no_sacks && !feedback && !sender.is_shared() {
+        if no_sacks && !feedback && cx.sharing.is_none() {
             return None;
         }
         let mut options = OptionList::EMPTY;
         if feedback {
             receiver.fill_feedback(cx.now, stamps, &mut options);
         }
-        if let Some(at) = cx.data_ack.filter(|_| sender.is_shared()) {
-            let ack = Some(narrow(at, mptcp::DATA_ISN));
-            if options.len() + 8 + TIMESTAMP_BYTES <= MAX_OPTION_BYTES {
-                mptcp::Signal { ack, ..mptcp::Signal::default() }.push(&mut options);
+        if let Some(sharing) = &cx.sharing {
+            let signal = sharing.signal_of_ack();
+            let room = MAX_OPTION_BYTES - options.len() - stamps;
+            match sharing.opening {
+                Some(opening) if opening.len() <= room => append(&mut options, opening),
+                None if signal.len() <= room => signal.push(&mut options),
+                _ => {}
             }
         }
         if !no_sacks {
@@ -335,6 +362,16 @@ impl Path {
     pub(super) fn make_window_probe(&mut self, cx: &Cx<'_>) -> Packet {
         let (start, len) = self.sender.take_window_probe();
         self.packet(cx, start, TcpFlags::ACK, len)
+    }
+}
+
+impl Sharing<'_> {
+    /// What an ACK says of the stream.
+    fn signal_of_ack(&self) -> Signal {
+        let end = self.data_end.filter(|_| self.ends_alone);
+        let mapping = end.map(|end| (narrow(end, self.numbers[0]), 0, 1));
+        let ack = Some(narrow(self.data_ack, self.numbers[1]));
+        Signal { ack, mapping, fin: mapping.is_some() }
     }
 }
 

@@ -11,19 +11,36 @@ const BYTES: u64 = 200_000;
 /// `packet` with `data` as its multipath option.
 fn forged(packet: &Packet, data: &[u8], arena: &mut Arena) -> Packet {
     let mut options = OptionList::EMPTY;
-    options.push(kind::MPTCP, data).expect("18 bytes fit");
+    options.push(kind::MPTCP, data).expect("28 bytes fit");
     let mut copy = arena.duplicate(packet);
-    copy.set_tcp_options(options, arena).expect("18 bytes fit beside timestamps");
+    copy.set_tcp_options(options, arena).expect("28 bytes fit beside timestamps");
     copy
 }
 
-/// Length of the mapping and DATA_FIN of a DSS option (RFC 8684 section 3.3, figure 9; all lengths
-/// 4 bytes), after kind and length; None if it has no mapping.
+/// The option of a packet, after kind and length, if it is a DSS.
+fn dss(packet: &Packet, arena: &Arena) -> Option<Vec<u8>> {
+    let options = packet.cold_part(arena)?.tcp_options;
+    let data = options.find(kind::MPTCP)?;
+    (data[0] & 0xf0 == 0x20).then(|| data.into())
+}
+
+/// Where a DSS option has the length of its mapping (RFC 8684 section 3.3, figure 9).
+fn length_at(flags: u8) -> usize {
+    let ack = [0, 4, 0, 8][usize::from(flags & 3)];
+    2 + ack + if flags & 8 == 0 { 4 } else { 8 } + 4
+}
+
+/// Length of the mapping and DATA_FIN of an option, after kind and length; None if it has no
+/// mapping. MP_CAPABLE has one after two keys (section 3.1, figure 4).
 fn mapped(data: &[u8]) -> Option<(u64, bool)> {
-    let [subtype, flags, rest @ ..] = data else { return None };
-    let at = if flags & 1 != 0 { 12 } else { 8 };
-    let length = rest.get(at..at + 2).filter(|_| subtype & 0xf0 == 0x20 && flags & 4 != 0)?;
-    Some((u64::from(length[0]) << 8 | u64::from(length[1]), flags & 0x10 != 0))
+    let [subtype, flags, ..] = data else { return None };
+    let (at, fin) = match subtype {
+        1 => (18, false),
+        0x20..0x30 if flags & 4 != 0 => (length_at(*flags), flags & 0x10 != 0),
+        _ => return None,
+    };
+    let length = data.get(at..at + 2)?;
+    Some((u64::from(length[0]) << 8 | u64::from(length[1]), fin))
 }
 
 /// Two ends and two paths without delay: each packet of the client is handed to the server by
@@ -65,9 +82,9 @@ fn a_mapping_that_is_not_as_long_as_its_payload_is_refused() {
     let mut rng = Rng::new(1, Stream::Test, 0);
     let mut refused = 0;
     let server = transfer(|server, path, now, packet, arena| {
-        let options = packet.cold_part(arena).map_or(OptionList::EMPTY, |cold| cold.tcp_options);
-        let data: Vec<u8> = options.find(kind::MPTCP).unwrap_or_default().into();
-        if let Some((length, _)) = mapped(&data) {
+        if let Some(data) = dss(packet, arena)
+            && let Some((length, _)) = mapped(&data)
+        {
             let mut other = data.clone();
             let wrong = (length as u16).wrapping_add(1 + rng.below(65_535) as u16);
             other[14..16].copy_from_slice(&wrong.to_be_bytes());
@@ -92,8 +109,9 @@ fn any_bytes_may_stand_in_a_signal() {
     for seed in 0..40 {
         let mut rng = Rng::new(seed, Stream::Test, 1);
         transfer(|server, path, now, packet, arena| {
-            for _ in 0..4 {
-                let mut data: Vec<u8> = (0..rng.below(18)).map(|_| rng.next_u64() as u8).collect();
+            let forgeries = if dss(packet, arena).is_some() { 4 } else { 0 };
+            for _ in 0..forgeries {
+                let mut data: Vec<u8> = (0..rng.below(27)).map(|_| rng.next_u64() as u8).collect();
                 if rng.chance(0.9) && data.len() >= 16 {
                     data[0] = 0x20;
                     // Close to what is expected, or far away.
@@ -102,8 +120,8 @@ fn any_bytes_may_stand_in_a_signal() {
                     }
                     let fin = u64::from(data[1] >> 4 & 1);
                     let right = (u64::from(packet.payload_len()) + fin) as u16;
-                    let at = if data[1] & 1 != 0 { 14 } else { 10 };
-                    if rng.chance(0.7) {
+                    let at = length_at(data[1]);
+                    if rng.chance(0.7) && data.len() >= at + 2 {
                         data[at..at + 2].copy_from_slice(&right.to_be_bytes());
                     }
                 }

@@ -35,6 +35,17 @@ fn payload(pair: &Pair, path: usize) -> u64 {
     pair.data().iter().filter(|e| e.path == path).map(|e| e.seg.len).sum()
 }
 
+/// Whether the second path has joined: it carries data. Without the first one nothing opens before.
+#[derive(Default)]
+struct Joined(bool);
+
+impl Joined {
+    fn saw(&mut self, event: &Event) -> bool {
+        self.0 |= event.path == 1 && event.side == 0 && event.seg.len > 0;
+        self.0
+    }
+}
+
 #[test]
 fn one_path_puts_nothing_extra_on_the_wire() {
     let mut pair = reno(Wiring::new(config(), Some(50 * MSS), ms(20)));
@@ -158,9 +169,11 @@ fn storms_on_both_paths() {
         let (lose, hold) = (rng.unit() * 0.15, rng.unit() * 0.2);
         let die = rng.chance(0.3).then(|| (rng.below(2) as usize, ms(100 + rng.below(2000))));
         let bytes = rng.below(300_000);
+        let mut joined = Joined::default();
         let script = move |e: &Event| Fate {
             drop: rng.chance(lose)
-                || die.is_some_and(|(path, at)| e.path == path && e.seg.at >= Time::ZERO + at),
+                || joined.saw(e)
+                    && die.is_some_and(|(path, at)| e.path == path && e.seg.at >= Time::ZERO + at),
             late: if rng.chance(hold) {
                 Span::from_micros(1 + rng.below(100_000))
             } else {
@@ -203,8 +216,10 @@ fn controllers_see_their_siblings() {
 /// Two wires of 10 and 50 ms; one packet in `every` is lost, and from `at` on all of what `side`
 /// (2: both) sends on `path`.
 fn dying(config: TcpConfig, bytes: u64, back: u64, every: u64, path: usize, side: usize, at: Time) {
+    let mut joined = Joined::default();
     let mut wiring = Wiring::new(config, Some(bytes), FAST).script(move |e| {
-        let dead = e.path == path && (side == 2 || e.side == side) && e.seg.at >= at;
+        let dying = joined.saw(e) || path == 1;
+        let dead = dying && e.path == path && (side == 2 || e.side == side) && e.seg.at >= at;
         Fate::drop_if(dead || (e.index * 7 + e.side as u64) % every == 3)
     });
     wiring.send_bytes[1] = Some(back);

@@ -19,6 +19,7 @@ use super::samples::{Flight, RateSampler};
 use super::scoreboard::{FIN, SYN, Scoreboard, Segment};
 use crate::api::Counters;
 use crate::config::TcpConfig;
+use crate::mptcp::SIGNAL_BYTES;
 use crate::options::{TIMESTAMP_BYTES, append};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -222,8 +223,14 @@ impl Sender {
     pub(super) fn controller_deadline(&self) -> Option<Time> {
         self.controller.next_timeout()
     }
+    /// Option bytes of data besides timestamps.
     pub(super) fn option_bytes(&self) -> u16 {
-        self.controller.traits().option_bytes
+        let signal = if self.is_shared() { SIGNAL_BYTES } else { 0 };
+        self.controller.traits().option_bytes + signal
+    }
+    /// The path has the stream for itself, up to `send_end`, which FIN follows if it is `closed`.
+    pub(super) fn take_stream(&mut self, send_end: u64, closed: bool) {
+        (self.send_end, self.fin_allowed, self.mappings) = (send_end, closed, None);
     }
     /// The controller asks for each packet that arrives.
     #[inline]
@@ -326,17 +333,16 @@ impl Sender {
         timestamps: bool,
         options: &mut Option<OptionList>,
         edits: &HeaderEdits,
+        signal_bytes: u16,
         start: u64,
         wanted: u64,
     ) -> u64 {
-        let syn = options.is_some(); // it alone has options of its own
-        let mut signal_bytes = 0;
         let mut run = u64::MAX;
-        if let Some(mappings) = self.mappings.as_ref().filter(|_| !syn) {
-            signal_bytes = 18;
-            run = mappings.locate(start).map_or(0, |(_, run)| run); // 0: a FIN alone
+        if let Some(mappings) = self.mappings.as_ref().filter(|_| signal_bytes > 0) {
+            run = mappings.locate(start).map_or(0, |(_, run)| run);
         }
-        let reserved = if timestamps { TIMESTAMP_BYTES } else { 0 } + signal_bytes;
+        let stamps = if timestamps { TIMESTAMP_BYTES } else { 0 };
+        let reserved = stamps + usize::from(signal_bytes);
         if let Some(more) = &edits.options {
             let before = options.as_ref().map_or(0, OptionList::len);
             match options {

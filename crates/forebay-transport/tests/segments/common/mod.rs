@@ -210,6 +210,7 @@ pub fn connection(
             remote: endpoint(1 - side, path),
             port: PortId(path as u16),
             isn: isn(path),
+            nonce: 0x0101_0101 * (1 + path as u32 + 16 * side as u32),
             controller,
             feedback: feedback(),
         })
@@ -219,6 +220,7 @@ pub fn connection(
         role: if side == 0 { Role::Client } else { Role::Server },
         version: IpVersion::V4,
         send_bytes,
+        key: 0x0123_4567_89ab_cdef + side as u64,
         paths,
     })
 }
