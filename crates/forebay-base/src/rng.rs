@@ -40,6 +40,8 @@ pub enum Stream {
     ChannelOffset = 20,
     /// A generator of delivery traces.
     Channel = 21,
+    /// A generator of maps.
+    Map = 30,
 }
 
 /// A deterministic random generator, the same on every machine.
