@@ -19,7 +19,7 @@ pub fn positions(map: &Map) -> Vec<[f64; 2]> {
     let neighbours = map.neighbours();
     let known = map.nodes.iter().filter(|node| node.at.is_some()).count();
     if 2 * known > map.nodes.len() {
-        return apart(around_known(map, &neighbours));
+        return apart(around_known(&map.clone().projected(), &neighbours));
     }
     if map.nodes.len() > MAX_PAIRS {
         return circle(map.nodes.len());
@@ -27,16 +27,12 @@ pub fn positions(map: &Map) -> Vec<[f64; 2]> {
     by_distances(&neighbours)
 }
 
-/// The positions of the map, degrees of longitude as long as those of latitude; routers without
-/// one are where their neighbours are on average.
+/// The positions of the map; routers without one are where their neighbours are on average.
 fn around_known(map: &Map, neighbours: &[Vec<usize>]) -> Vec<[f64; 2]> {
     let known: Vec<[f64; 2]> = map.nodes.iter().filter_map(|node| node.at).collect();
     let middle = [0, 1].map(|axis| known.iter().map(|at| at[axis]).sum::<f64>());
     let middle = middle.map(|sum| sum / known.len() as f64);
-    let stretch = if map.geographic { libm::cos(middle[1].to_radians()).max(0.1) } else { 1.0 };
-    let shown = |at: [f64; 2]| [at[0] * stretch, at[1]];
-    let mut found: Vec<[f64; 2]> =
-        map.nodes.iter().map(|node| shown(node.at.unwrap_or(middle))).collect();
+    let mut found: Vec<[f64; 2]> = map.nodes.iter().map(|node| node.at.unwrap_or(middle)).collect();
     for _ in 0..ROUNDS {
         for (node, others) in neighbours.iter().enumerate() {
             if map.nodes[node].at.is_some() || others.is_empty() {

@@ -155,6 +155,21 @@ impl Map {
         all.filter(|(_, node)| !any || is_edge(node)).map(|(index, _)| index).collect()
     }
 
+    /// The same map with positions for a drawing, equally long in both directions: degrees of
+    /// longitude are shortened as in the middle of the map.
+    #[must_use]
+    pub fn projected(mut self) -> Map {
+        if std::mem::take(&mut self.geographic) {
+            let known = || self.nodes.iter().filter_map(|node| node.at);
+            let middle = known().map(|at| at[1]).sum::<f64>() / known().count().max(1) as f64;
+            let stretch = libm::cos(middle.to_radians()).max(0.1);
+            for at in self.nodes.iter_mut().filter_map(|node| node.at.as_mut()) {
+                at[0] *= stretch;
+            }
+        }
+        self
+    }
+
     /// The same map without the links that join a node with itself; a note says how many.
     #[must_use]
     pub fn without_loops(mut self) -> Map {
