@@ -42,6 +42,8 @@ pub enum Stream {
     Channel = 21,
     /// Key and nonces of a connection over several paths.
     MultipathKey = 24,
+    /// A generator of maps.
+    Map = 30,
 }
 
 /// A deterministic random generator, the same on every machine.

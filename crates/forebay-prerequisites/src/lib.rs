@@ -12,6 +12,7 @@
 //! |---|---|
 //! | `FOREBAY_TRACES=DIR` | `DIR` holds the measured delivery traces |
 //! | `FOREBAY_BENCH_DATA=DIR` | `DIR` holds the files of scenario `s3`, as for `forebay bench` |
+//! | `FOREBAY_ROCKETFUEL=DIR` | `DIR` holds maps of Rocketfuel, and the map of the INRPP paper as CSV |
 //! | `FOREBAY_REQUIRE_TSHARK=1` | `tshark` is installed |
 //! | `FOREBAY_REQUIRE_CHROMIUM=1` | Chromium or Chrome is installed |
 //!
@@ -29,6 +30,7 @@ use std::process::Command;
 
 const TRACES: &str = "FOREBAY_TRACES";
 const BENCH_DATA: &str = "FOREBAY_BENCH_DATA";
+const ROCKETFUEL: &str = "FOREBAY_ROCKETFUEL";
 
 /// A measured delivery trace, by the name of its file. None, with a record, where no traces are
 /// promised.
@@ -49,6 +51,16 @@ pub fn measured_trace(file: &str) -> Option<PathBuf> {
 #[track_caller]
 pub fn s3_data() -> Option<PathBuf> {
     promised(BENCH_DATA, &["s3_links.csv", "s3_hosts.csv", "s3_flows.csv"])
+}
+
+/// The folder with these maps of Rocketfuel. None, with a record, where it is not promised.
+///
+/// # Panics
+///
+/// If `FOREBAY_ROCKETFUEL` is set and a file is not in that folder.
+#[track_caller]
+pub fn rocketfuel(files: &[&str]) -> Option<PathBuf> {
+    promised(ROCKETFUEL, files)
 }
 
 /// The first of these programs that runs with `--version`. None, with a record, where none does

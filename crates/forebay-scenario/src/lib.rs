@@ -51,7 +51,7 @@ pub use model::inrpp::InrppNetwork;
 pub use model::link_names::LinkNames;
 pub use model::protocols::ProtocolSpec;
 pub use model::sizes::{SizeClasses, SizeDistribution, SizeForm};
-pub use model::{Flow, Link, LinkDirection, Node, Scenario};
+pub use model::{Flow, Link, LinkDirection, Node, OnMap, Scenario};
 pub use plan::build::count_per_flow;
 pub use plan::{memory_estimate, trace_statistics};
 pub use registry::algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};

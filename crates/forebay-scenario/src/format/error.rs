@@ -173,6 +173,9 @@ pub enum Problem {
     /// A file that is no delivery trace.
     #[error("{0}")]
     Trace(String),
+    /// A file that is no map.
+    #[error("{0}")]
+    Map(String),
     /// A file that cannot be used.
     #[error("cannot read `{path}`: {why}")]
     File {

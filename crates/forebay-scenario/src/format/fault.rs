@@ -103,7 +103,7 @@ impl Problem {
     /// The parts that may come from a file, and how many characters of each a message shows.
     fn texts(&mut self) -> Vec<(&mut String, usize)> {
         use Problem::{
-            Conflict, Csv, Duplicate, File, MissingKey, NoFlows, NoRoute, NotAssignment,
+            Conflict, Csv, Duplicate, File, Map, MissingKey, NoFlows, NoRoute, NotAssignment,
             OutOfRange, PacketTooLarge, Syntax, Trace, Unit, UnknownCell, UnknownKey, UnknownName,
             WrongType,
         };
@@ -117,7 +117,11 @@ impl Problem {
             UnknownCell { prefix: a, cell: b } | NoRoute { from: a, to: b } => {
                 vec![(a, MAX_SHOWN), (b, MAX_SHOWN)]
             }
-            Conflict(text) | Csv(text) | Trace(text) | PacketTooLarge { what: text, .. } => {
+            Conflict(text)
+            | Csv(text)
+            | Map(text)
+            | Trace(text)
+            | PacketTooLarge { what: text, .. } => {
                 vec![(text, MAX_SAID)]
             }
             File { path, why } => vec![(path, MAX_SAID), (why, MAX_SAID)],

@@ -297,7 +297,7 @@ fn lose_key(key: &str, known: &[&str], lost: &mut Unresolved) {
     let name = if known.contains(&name) { Some(name) } else { nearest(name, known) };
     let Some(name) = name else { return };
     lost.keys.insert(name.to_string());
-    if matches!(name, "routers" | "hosts" | "links" | "csv") {
+    if matches!(name, "topology" | "routers" | "hosts" | "links" | "csv") {
         lost.all_names();
     }
 }

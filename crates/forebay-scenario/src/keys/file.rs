@@ -8,7 +8,7 @@ use crate::format::fields::{
 };
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::set::Alone;
-use crate::format::units::{Bytes, Probability, Seconds};
+use crate::format::units::{Bytes, Number, Probability, Seconds};
 use crate::keys::attacks::AttackEntry;
 use crate::keys::expect::ExpectEntry;
 use crate::keys::inrpp::InrppTable;
@@ -20,7 +20,9 @@ use crate::keys::reassembly::ReassemblyTable;
 use crate::keys::routes::RoutesTable;
 use crate::keys::sizes::SizeOf;
 use crate::keys::tcp::{Tcp, TcpOf};
+use crate::keys::topology::TopologyTable;
 use forebay_base::{IpVersion, Rate, Span};
+use forebay_topology::Role;
 use serde_json::{Value as Json, json};
 use std::ops::Deref;
 
@@ -105,6 +107,8 @@ sections! {
             /// Kind of all routers, by name or as a table with `kind` and its parameters. Default:
             /// what the protocols of the run need.
             router: Named<Routers>,
+            /// Routers, links and hosts from a map file or a generator, besides those below.
+            topology: TopologyTable,
             /// The routers: names, or tables. Example: ["r0", "r1"].
             routers: Vec<Spanned<RouterEntry>>,
             /// Hosts, or groups of hosts: tables, or the names of hosts whose links are declared
@@ -124,7 +128,7 @@ sections! {
             expect: Vec<Spanned<ExpectEntry>>,
         }
     }
-    /// A router with a kind of its own.
+    /// A router with a kind of its own, or a place in drawings.
     pub struct RouterTable {
         required {
             /// Name of the router. Example: "r0".
@@ -133,6 +137,11 @@ sections! {
         optional {
             /// Kind of this router, whatever the others are; as `router` at the top level.
             router: Named<Routers>,
+            /// Position in drawings: to the right, and up, in any unit. Example: [8.5, 47.4].
+            at: Vec<Number>,
+            /// Its role on a map: "backbone", "gateway", "edge", "transit", "stub", "core" or
+            /// "aggregation". Example: "edge".
+            role: RoleKey,
         }
     }
     /// A link between two nodes, both directions.
@@ -327,12 +336,14 @@ impl Field for RouterEntry {
                 let name = name.map_err(|fault| {
                     fault.or_also(key, "a table such as { name = \"r\", router = \"ip\" }")
                 })?;
-                Ok(RouterEntry(RouterTable { name, router: None }))
+                Ok(RouterEntry(RouterTable { name, ..RouterTable::default() }))
             }
         }
     }
     fn write(&self) -> toml::Value {
-        if self.0.router.is_none() { self.0.name.write() } else { self.0.write() }
+        let RouterTable { name, router, at, role } = &self.0;
+        let alone = router.is_none() && at.is_none() && role.is_none();
+        if alone { name.write() } else { self.0.write() }
     }
     fn schema() -> Json {
         json!({ "anyOf": [String::schema(), RouterTable::schema()] })
@@ -368,6 +379,26 @@ impl Field for HostEntry {
     }
     fn schema() -> Json {
         json!({ "anyOf": [String::schema(), HostGroup::schema()] })
+    }
+}
+
+/// The role of a router.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct RoleKey(pub Role);
+
+impl Field for RoleKey {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let names = Role::ALL.map(Role::name);
+        let expected = || item.expected(key, format!("one of \"{}\"", names.join("\", \"")));
+        let Value::String(name) = &item.value else { return Err(expected()) };
+        let role = Role::ALL.into_iter().find(|role| role.name() == name);
+        role.map(RoleKey).ok_or_else(|| expected().suggest(name, names))
+    }
+    fn write(&self) -> toml::Value {
+        toml::Value::String(self.0.name().into())
+    }
+    fn schema() -> Json {
+        json!({ "enum": Role::ALL.map(Role::name) })
     }
 }
 

@@ -14,3 +14,4 @@ pub(crate) mod routes;
 pub(crate) mod schedules;
 pub(crate) mod sizes;
 pub(crate) mod tcp;
+pub(crate) mod topology;

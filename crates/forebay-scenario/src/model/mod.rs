@@ -20,6 +20,7 @@ use forebay_net::{
     AppSchedule, EventSpec, NetEvent, ReassemblyLimits, RouteRule, TimeDistribution, WireSpec,
 };
 use forebay_queue::Limit;
+use forebay_topology::Role;
 use forebay_transport::TcpConfig;
 use inrpp::InrppNetwork;
 use protocols::ProtocolSpec;
@@ -94,6 +95,17 @@ pub struct Node {
     pub router: Option<Arc<Chosen<Routers>>>,
     /// How a host reassembles datagrams; None: as the scenario says.
     pub reassembly: Option<ReassemblyLimits>,
+    /// What a map says of a router.
+    pub on_map: Option<Arc<OnMap>>,
+}
+
+/// What a map says of a router.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OnMap {
+    /// Its position in drawings: x to the right, y up, in the same unit.
+    pub at: Option<[f64; 2]>,
+    /// What it is for.
+    pub role: Option<Role>,
 }
 
 /// A link between two nodes.

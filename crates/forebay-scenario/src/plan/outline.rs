@@ -3,9 +3,12 @@
 use crate::format::fault::{Fault, Problem};
 use crate::format::fields::Spanned;
 use crate::format::files::Files;
+use crate::format::source::Sources;
 use crate::keys::file::{CsvFiles, File, FlowGroup};
+use crate::keys::topology::{DemandUse, TopologyTable};
 use crate::plan::memory_estimate::{MemoryEstimate, Outline, Size};
 use crate::resolve::life;
+use crate::resolve::maps;
 use crate::resolve::topology::MAX_ENTITIES;
 use forebay_base::Span;
 use std::io::{BufRead, BufReader};
@@ -26,11 +29,30 @@ pub(crate) fn outline(file: &File, files: &Files) -> Outline {
         outline.nodes += count;
         outline.links += if group.value.attach.is_some() { count } else { 0 };
     }
+    if let Some(at) = &file.topology {
+        add_map(at, files, &mut outline);
+    }
     let groups = file.flows.iter().flat_map(|at| &at.value);
     let until = until(file);
     let flows = groups.map(|group| flows_of(&group.value, until));
     outline.flows += flows.fold(0, u64::saturating_add);
     outline
+}
+
+/// The sizes of a map; none of one that is wrong, which is reported where it is made, and of a pipe.
+fn add_map(at: &Spanned<TopologyTable>, files: &Files, outline: &mut Outline) {
+    let again = |file: &Spanned<String>| files.open_again(&file.value).is_some();
+    if !at.value.file.as_ref().is_none_or(again) {
+        return;
+    }
+    let Ok(map) = maps::map_of(at, &mut Sources::with(files.clone())) else { return };
+    let each = at.value.hosts.as_ref().map_or(0, |at| u64::from(at.value));
+    let routers = if at.value.hosts_at.is_some() { map.nodes.len() } else { map.edges().len() };
+    let hosts = each.saturating_mul(routers as u64);
+    outline.nodes = outline.nodes.saturating_add(map.nodes.len() as u64).saturating_add(hosts);
+    outline.links = outline.links.saturating_add(map.links.len() as u64).saturating_add(hosts);
+    let is_flows = at.value.demands.as_ref().is_some_and(|at| at.value == DemandUse::Flows);
+    outline.flows += if is_flows { map.demands.len() as u64 } else { 0 };
 }
 
 fn number(count: Option<&Spanned<u32>>) -> u64 {

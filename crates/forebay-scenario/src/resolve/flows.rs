@@ -9,14 +9,16 @@ use crate::format::names::{Name, is_name};
 use crate::format::source::Sources;
 use crate::keys::file::{CsvFiles, File, FlowGroup, numbered};
 use crate::keys::life::Rounds;
+use crate::keys::topology::{DemandUse, TopologyTable};
 use crate::model::protocols::Names;
 use crate::model::sizes::SizeClasses;
 use crate::resolve::life::{self, Waiting};
+use crate::resolve::maps;
 use crate::resolve::sizes;
 use crate::resolve::topology::{MAX_ENTITIES, Topology, numbers};
 use forebay_base::units::MAX_SPAN;
-use forebay_base::{NodeId, Span, Time};
-use forebay_net::TimeDistribution;
+use forebay_base::{NodeId, Rate, Span, Time};
+use forebay_net::{AppSchedule, TimeDistribution, Writing};
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -59,11 +61,14 @@ pub(crate) fn expand(
             waiting.note(&group.value, added.map(|rounds| (first, table.flows.len(), rounds)));
         faults.keep(noted);
     }
+    if let Some(at) = &file.topology {
+        faults.keep(table.add_demands(at, sources));
+    }
     if let Some(csv) = &file.csv {
         let added = table.add_csv(&csv.value, sources, faults);
         faults.keep(added);
     }
-    let lost = ["flows", "csv"].iter().any(|key| topology.lost.has_key(key));
+    let lost = ["flows", "csv", "topology"].iter().any(|key| topology.lost.has_key(key));
     if table.flows.is_empty() && faults.len() == before && !lost && !topology.lost.any_of_network()
     {
         let hint = "add [[flows]] with src, dst and bytes, or csv.flows";
@@ -215,6 +220,67 @@ impl Table<'_> {
         }
         self.flows.push(flow);
         Ok(())
+    }
+
+    /// A flow for each demand of the map, if that is asked for.
+    fn add_demands(
+        &mut self,
+        at: &Spanned<TopologyTable>,
+        sources: &mut Sources,
+    ) -> Result<(), Fault> {
+        let of = at.value.demands.as_ref().filter(|at| at.value == DemandUse::Flows);
+        let Some(of) = of.filter(|_| !self.topology.lost.any_of_network()) else { return Ok(()) };
+        if self.topology.demands.is_empty() {
+            let text = "the map has no demands".to_string();
+            return Err(of.fault(Problem::Conflict(text)));
+        }
+        if self.until.is_none() {
+            let meaning = "a scenario with unbounded flows needs an end".to_string();
+            return Err(of.fault(Problem::MissingKey { key: "until_s".into(), meaning }));
+        }
+        let scale = maps::factor(at.value.demand_scale.as_ref())?;
+        let host = |router: NodeId| {
+            let beyond = self.topology.ports(router).iter().map(|&id| self.topology.other_end(id));
+            let first = beyond.into_iter().find(|&node| self.topology.is_host(node));
+            first.ok_or_else(|| {
+                let name = &self.topology.nodes[router.index()].name;
+                let text = format!("the router `{name}` has demands, but no host");
+                of.fault(Problem::Conflict(text)).hint("hosts = 1 under [topology]")
+            })
+        };
+        let (mut made, mut small) = (Vec::new(), 0);
+        for demand in &self.topology.demands {
+            let bps = demand.bps * scale;
+            if bps < 1e3 {
+                small += 1;
+                continue;
+            }
+            let hint = "`demand_scale` is a factor for all demands";
+            let rate = Rate::new(bps as u64).ok_or_else(|| {
+                let (found, expected) = (format!("{bps} bit/s"), "at most 400Gbit/s".to_string());
+                of.fault(Problem::OutOfRange { found, expected }).hint(hint)
+            })?;
+            let chunk_bytes = self.mss_bytes as u32;
+            let write = Some(Writing { rate: Some(rate), chunk_bytes, periods: None });
+            let life = Some(Box::new(AppSchedule { write, ..AppSchedule::default() }));
+            let (src, dst) = both(host(demand.from), host(demand.to))?;
+            made.push(Flow {
+                src,
+                dst,
+                start: Time::ZERO,
+                start_law: None,
+                bytes: None,
+                size_law: None,
+                life,
+                protocol: None,
+                class: None,
+                by_size: None,
+            });
+        }
+        if small > 0 {
+            sources.note(format!("demands of less than 1 kbit/s are left out: {small}"));
+        }
+        made.into_iter().try_for_each(|flow| self.push(flow, |problem| of.fault(problem)))
     }
 
     fn add_csv(

@@ -1,11 +1,11 @@
 //! A scenario as a file that gives the same scenario: every group expanded, every choice made.
 
 use crate::format::fields::{Section, Spanned};
-use crate::format::units::{Bytes, GivenLimit, Seconds};
+use crate::format::units::{Bytes, GivenLimit, Number, Seconds};
 use crate::keys::channels::{BucketTable, GeneratorKey, TraceKey};
 use crate::keys::file::{
-    File, FlowGroup, HostEntry, HostGroup, LinkEntry, ProtocolTable, Protocols, RouterEntry,
-    RouterTable,
+    File, FlowGroup, HostEntry, HostGroup, LinkEntry, ProtocolTable, Protocols, RoleKey,
+    RouterEntry, RouterTable,
 };
 use crate::keys::life::LawOf;
 use crate::keys::links::{LinkParams, Queue, QueueTable};
@@ -132,6 +132,7 @@ fn file(scenario: &Scenario) -> File {
         protocol: some(Protocols(scenario.specs.iter().map(protocol).collect())),
         link_defaults: None,
         router: scenario.router.as_ref().map(|router| Spanned::new(of_registry(router))),
+        topology: None, // its routers, hosts and links are listed
         routers: some(all(of(false).map(router))),
         hosts: some(all(of(true).map(host))),
         links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
@@ -145,7 +146,10 @@ fn file(scenario: &Scenario) -> File {
 
 fn router(node: &crate::Node) -> RouterEntry {
     let router = node.router.as_ref().map(|router| Spanned::new(of_registry(router)));
-    RouterEntry(RouterTable { name: Spanned::new(node.name.clone()), router })
+    let on_map = node.on_map.as_deref();
+    let at = on_map.and_then(|on_map| on_map.at).map(|at| Spanned::new(at.map(Number).into()));
+    let role = on_map.and_then(|on_map| on_map.role).map(|role| Spanned::new(RoleKey(role)));
+    RouterEntry(RouterTable { name: Spanned::new(node.name.clone()), router, at, role })
 }
 
 fn protocol(spec: &ProtocolSpec) -> ProtocolTable {

@@ -1,8 +1,13 @@
 //! Nodes and links, from the keys of the file: groups expanded, names resolved, limits in bytes.
 
 mod csv_plan;
+mod map_plan;
+
+pub(crate) use self::map_plan::Demand;
 
 use self::csv_plan::CsvPlan;
+use self::map_plan::MapPlan;
+use crate::OnMap;
 use crate::format::csv;
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, Unresolved, both};
@@ -49,6 +54,8 @@ pub(crate) struct Topology {
     traces: TraceFiles,
     /// What names stand for.
     pub registry: Arc<Registry>,
+    /// The traffic matrix of the map.
+    pub demands: Vec<Demand>,
     /// What is not here because it was declared wrongly.
     pub lost: Unresolved,
 }
@@ -72,15 +79,17 @@ pub(crate) fn expand(
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
-        let RouterTable { name, router } = &name.value.0;
-        let added = topology.add_node(name.value.clone(), false, |problem| name.fault(problem));
-        let Some(id) = faults.keep(added) else {
-            topology.lost.node(&name.value);
-            continue;
-        };
-        let router = router.as_ref().map(|at| at.value.resolve(&topology.registry)).transpose();
-        topology.nodes[id.index()].router = faults.keep(router).flatten();
+        let table = &name.value.0;
+        if faults.keep(topology.add_router(table)).is_none() {
+            topology.lost.node(&table.name.value);
+        }
     }
+    let opened = MapPlan::open(file, sources);
+    let mut map = faults.keep(opened).unwrap_or_else(|| {
+        topology.lost.all_names();
+        MapPlan::default()
+    });
+    map.add_routers(&mut topology, faults);
     let groups: &[Spanned<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
     let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources));
     let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
@@ -90,7 +99,7 @@ pub(crate) fn expand(
         CsvPlan::default()
     });
     let links = file.links.as_ref().map_or(0, |at| at.value.len());
-    let most = 2 * (links + csv.links(sources));
+    let most = 2 * (links + csv.links(sources) + map.links());
     let (mut made, mut lost_groups) = (Vec::new(), Vec::new());
     for group in groups {
         let ends = topology.lost.any_of_network() || faults.keep(check_ends(group, most)).is_some();
@@ -102,6 +111,8 @@ pub(crate) fn expand(
         }
     }
     csv.add_routers(&mut topology, sources, faults);
+    map.add_links(&mut topology, defaults, faults);
+    map.add_hosts(&mut topology, defaults, faults);
     for link in file.links.iter().flat_map(|at| &at.value) {
         if faults.keep(topology.add_link_entry(link, defaults)).is_none() {
             topology.lose_link(&link.value);
@@ -209,6 +220,24 @@ impl Topology {
         self.nodes[node.index()].is_host
     }
 
+    /// A router that the scenario declares. What is wrong with its kind or place does not take it
+    /// away.
+    fn add_router(&mut self, table: &RouterTable) -> Result<(), Fault> {
+        let RouterTable { name, router, at, role } = table;
+        let id = self.add_node(name.value.clone(), false, |problem| name.fault(problem))?;
+        let router = router.as_ref().map(|at| at.value.resolve(&self.registry)).transpose();
+        let at = at.as_ref().map(|at| match at.value[..] {
+            [x, y] => Ok([x.0, y.0]),
+            _ => Err(at.fault(Problem::Conflict("a position is two numbers".into()))),
+        });
+        let (router, at) = both(router, at.transpose())?;
+        let role = role.as_ref().map(|at| at.value.0);
+        let node = &mut self.nodes[id.index()];
+        node.router = router;
+        node.on_map = (at.is_some() || role.is_some()).then(|| Arc::new(OnMap { at, role }));
+        Ok(())
+    }
+
     fn add_node(
         &mut self,
         name: String,
@@ -225,7 +254,7 @@ impl Topology {
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
         self.by_name.insert(name.clone(), id);
-        self.nodes.push(Node { name, is_host, router: None, reassembly: None });
+        self.nodes.push(Node { name, is_host, router: None, reassembly: None, on_map: None });
         self.ports.push(Vec::new());
         Ok(id)
     }

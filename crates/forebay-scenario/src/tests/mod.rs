@@ -18,6 +18,7 @@ mod reassembly;
 mod routes;
 mod sizes;
 mod together;
+mod topology;
 mod variants;
 
 use crate::plan::mtu_check;

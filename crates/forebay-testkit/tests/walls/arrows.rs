@@ -17,9 +17,10 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
     ("forebay-metrics", &[]),
+    ("forebay-topology", &["base"]),
     ("forebay-scenario", BELOW_SCENARIO),
     ("forebay-reference", SCENARIO_AND_BELOW),
-    ("forebay-report", &["base", "metrics", "scenario"]),
+    ("forebay-report", &["base", "metrics", "topology", "scenario"]),
     ("forebay-run", RUN_AND_BELOW.split_last().expect("a list").1),
     ("forebay-lab", BELOW_LAB),
     ("forebay-cli", LAB_AND_BELOW),
@@ -29,8 +30,19 @@ const ARROWS: &[(&str, &[&str])] = &[
 ];
 
 /// The crates under `forebay-scenario`, and itself.
-const SCENARIO_AND_BELOW: &[&str] =
-    &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "metrics", "scenario"];
+const SCENARIO_AND_BELOW: &[&str] = &[
+    "base",
+    "wire",
+    "signal",
+    "cc",
+    "queue",
+    "router",
+    "transport",
+    "net",
+    "metrics",
+    "topology",
+    "scenario",
+];
 const BELOW_SCENARIO: &[&str] = SCENARIO_AND_BELOW.split_last().expect("a list").1;
 
 /// The crates under `forebay-run`, and itself. It has neither Parquet nor files.
@@ -45,6 +57,7 @@ const RUN_AND_BELOW: &[&str] = &[
     "net",
     "sim",
     "metrics",
+    "topology",
     "scenario",
     "reference",
     "run",
@@ -62,6 +75,7 @@ const LAB_AND_BELOW: &[&str] = &[
     "net",
     "sim",
     "metrics",
+    "topology",
     "scenario",
     "reference",
     "run",
