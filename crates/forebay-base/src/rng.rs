@@ -36,6 +36,10 @@ pub enum Stream {
     FlowStart = 13,
     /// What the maker of forged packets does not know.
     SpoofedFragment = 14,
+    /// A random process by which flows arrive.
+    Arrivals = 15,
+    /// Which hosts the flows of a group run between.
+    Pairs = 16,
     /// Where in its delivery trace a link begins.
     ChannelOffset = 20,
     /// A generator of delivery traces.

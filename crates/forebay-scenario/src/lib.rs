@@ -44,6 +44,7 @@ pub use keys::file::FctClock;
 pub use load::LoadOptions;
 pub use load::builtin::{BUILTINS, Builtin};
 pub use load::scenario_text::ScenarioText;
+pub use model::arrivals::Arrival;
 pub use model::attacks::Attack;
 pub use model::channels::{Channel, GeneratedTrace, TraceFile};
 pub use model::expectation::{Bound, Expectation, Over};

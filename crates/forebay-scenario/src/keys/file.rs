@@ -9,6 +9,7 @@ use crate::format::fields::{
 use crate::format::item::{Entry, Item, Value, join};
 use crate::format::set::Alone;
 use crate::format::units::{Bytes, Number, Probability, Seconds};
+use crate::keys::arrivals::{ArrivalsTable, Pairs};
 use crate::keys::attacks::AttackEntry;
 use crate::keys::expect::ExpectEntry;
 use crate::keys::inrpp::InrppTable;
@@ -212,6 +213,17 @@ sections! {
             start: LawOf,
             /// Start delay added per successive flow of the group. Default: "0s". Example: "100ms".
             every: Span,
+            /// Random process by which the flows of the group arrive, the first after `start`; in
+            /// place of `every`. Example: { load = 0.8, link = "left-right" }.
+            arrivals: ArrivalsTable,
+            /// Hosts of each flow of a group whose `src` and `dst` have a "{}". "numbered": those
+            /// with the number of the flow. "permuted": the sender with the number of the flow,
+            /// receivers of these numbers in random order. "random": a random sender and a random
+            /// receiver of all hosts whose names match. All seeds have the same pairs. Default:
+            /// "numbered".
+            pairs: Pairs,
+            /// Number of the random pairs: another one gives other pairs. Default: 1.
+            pairing: u32,
             /// Bytes to send, or a distribution sampled per flow: `{ exponential = "1MB", most =
             /// "20MB" }`. Example: "10MB".
             bytes: SizeOf<Bytes>,

@@ -1,5 +1,6 @@
 //! Scenarios with every choice made.
 
+pub(crate) mod arrivals;
 pub(crate) mod attacks;
 pub(crate) mod channels;
 pub(crate) mod expectation;
@@ -12,6 +13,7 @@ pub(crate) mod sizes;
 use crate::format::names::Name;
 use crate::keys::file::FctClock;
 use crate::registry::{Chosen, Disciplines, Registry, Routers, Schemes};
+use arrivals::Arrival;
 use attacks::Attack;
 use channels::{Channel, TraceFile};
 use expectation::Expectation;
@@ -166,6 +168,8 @@ pub struct Flow {
     pub start: Time,
     /// What is drawn for each flow and added to its start.
     pub start_law: Option<TimeDistribution>,
+    /// Its place in a random process that begins at its start, if it arrives by one.
+    pub arrival: Option<Arrival>,
     /// Bytes to send, of a size that is drawn the most; None: without end.
     pub bytes: Option<u64>,
     /// The distribution of its size, if that is sampled.
@@ -181,6 +185,15 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// True if its start or its size is drawn.
+    fn is_drawn(&self) -> bool {
+        self.start_law.is_some() || self.size_law.is_some() || self.arrival.is_some()
+    }
+    /// When it starts on average, if its start is drawn from a process; else the earliest start.
+    pub(crate) fn mean_start(&self) -> Time {
+        let mean_s = |of: &Arrival| (f64::from(of.number) + 1.0) / of.per_s;
+        self.start + self.arrival.as_ref().map_or(Span::ZERO, |of| Span::from_secs_f64(mean_s(of)))
+    }
     /// True if its application may stop before it has written everything.
     pub fn stops(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.stop.is_some())
@@ -278,7 +291,7 @@ impl Scenario {
             || self.router.is_some()
             || self.nodes.iter().any(|node| node.router.is_some())
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
-            || self.flows.iter().any(|flow| flow.start_law.is_some() || flow.size_law.is_some())
+            || self.flows.iter().any(Flow::is_drawn)
     }
 }
 

@@ -50,9 +50,63 @@ impl SizeDistribution {
         // What is too large for a u64 becomes the largest of them.
         (units.round() as u64).clamp(1, self.most) * self.unit_bytes
     }
+    /// The mean, in bytes: of a size X up to `most`, the integral of P(X > x) from 0 to there.
+    /// Rounding is left out; it moves the mean of sizes of many units by little.
+    pub fn mean_bytes(&self) -> f64 {
+        self.form.exceeded_up_to(self.most as f64) * self.unit_bytes as f64
+    }
+    /// What is left of a size that was met at a random moment, in bytes: drawn with the density
+    /// P(X > x) / mean, the equilibrium distribution of renewal theory.
+    pub fn draw_rest_bytes(&self, rng: &mut Rng) -> u64 {
+        let area = rng.unit() * self.form.exceeded_up_to(self.most as f64);
+        let rest = self.form.where_exceeded(area).clamp(0.0, self.most as f64);
+        ((rest * self.unit_bytes as f64).ceil() as u64).clamp(1, self.most_bytes())
+    }
     /// The largest size, in bytes.
     pub fn most_bytes(&self) -> u64 {
         self.most * self.unit_bytes
+    }
+}
+
+impl SizeForm {
+    /// The integral of P(X > u) over u from 0 to `x`, which is at least the least size.
+    fn exceeded_up_to(&self, x: f64) -> f64 {
+        match *self {
+            SizeForm::Pareto { shape, least } => least + power_area(shape, least, x / least),
+            SizeForm::Lomax { shape, mean } => {
+                let scale = mean * (shape - 1.0);
+                power_area(shape, scale, 1.0 + x / scale)
+            }
+            SizeForm::Exponential(mean) => -mean * libm::expm1(-x / mean),
+        }
+    }
+    /// The inverse.
+    fn where_exceeded(&self, area: f64) -> f64 {
+        match *self {
+            SizeForm::Pareto { least, .. } if area <= least => area,
+            SizeForm::Pareto { shape, least } => least * power_end(shape, (area - least) / least),
+            SizeForm::Lomax { shape, mean } => {
+                let scale = mean * (shape - 1.0);
+                scale * (power_end(shape, area / scale) - 1.0)
+            }
+            SizeForm::Exponential(mean) => -mean * libm::log1p(-area / mean),
+        }
+    }
+}
+
+/// The integral of (scale / u)^shape over u from `scale` to `end` times that.
+fn power_area(shape: f64, scale: f64, end: f64) -> f64 {
+    match shape - 1.0 {
+        0.0 => scale * libm::log(end),
+        over => scale * (1.0 - libm::pow(end, -over)) / over,
+    }
+}
+
+/// The end up to which that integral is `area` times the scale.
+fn power_end(shape: f64, area: f64) -> f64 {
+    match shape - 1.0 {
+        0.0 => libm::exp(area),
+        over => libm::pow(1.0 - area * over, -1.0 / over),
     }
 }
 

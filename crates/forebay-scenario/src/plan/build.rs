@@ -3,6 +3,7 @@
 use crate::format::error::ScenarioError;
 use crate::format::fault::Fault;
 use crate::format::source::Sources;
+use crate::model::arrivals::{ArrivalTimes, Arrived, rest_bytes};
 use crate::plan::network::Network;
 use crate::{Flow, Link, LinkDirection, Node, Scenario};
 use forebay_base::{NodeId, Rng, Span, Stream};
@@ -21,7 +22,9 @@ impl Scenario {
             let kind = kind_of(flow, bytes, protocol);
             kinds.iter().position(|&known| known == kind).expect("every kind of flow was listed")
         };
+        let mut times = ArrivalTimes::new(seed);
         let flows = self.flows.iter().zip(0..);
+        let flows = flows.map(|(flow, id)| self.flow(flow, id, seed, &mut times, place));
         let network = self.network(protocol);
         let network =
             network.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
@@ -32,7 +35,7 @@ impl Scenario {
             links: self.directed_links(seed, &network),
             routes: self.routes,
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
-            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place)).collect(),
+            flows: flows.collect(),
             events: self.all_events(seed),
             reassembly: self.reassembly,
             reassembly_of: (0..)
@@ -108,20 +111,31 @@ impl Scenario {
         flow: &Flow,
         id: u64,
         seed: u64,
+        times: &mut ArrivalTimes,
         transport: impl Fn((&Flow, Option<u64>)) -> usize,
     ) -> FlowSpec {
-        let mut rng = Rng::new(seed, Stream::StartJitter, id);
-        let jitter = Span::from_nanos(rng.below(self.start_jitter.as_nanos() + 1));
-        let late = flow
-            .start_law
-            .map_or(Span::ZERO, |law| law.draw(&mut Rng::new(seed, Stream::FlowStart, id)));
-        let bytes = flow.size_law.map_or(flow.bytes, |law| {
-            Some(law.draw_bytes(&mut Rng::new(seed, Stream::FlowSize, id)))
-        });
+        let draws = |stream| Rng::new(seed, stream, id);
+        let jitter = draws(Stream::StartJitter).below(self.start_jitter.as_nanos() + 1);
+        let jitter = Span::from_nanos(jitter);
+        let arrived = flow.arrival.as_ref().map(|arrival| times.of(arrival, flow.start));
+        let start = match (arrived, flow.start_law) {
+            (Some(Arrived::After(after)), _) => flow.start + after,
+            // A flow that is due when the run ends does not start.
+            (Some(Arrived::Never), _) => self.until.expect("it goes with a time of arrivals"),
+            (None, Some(law)) => flow.start + law.draw(&mut draws(Stream::FlowStart)),
+            (Some(Arrived::Before), _) | (None, None) => flow.start,
+        };
+        let rng = &mut draws(Stream::FlowSize);
+        let bytes = match (arrived, flow.bytes) {
+            (Some(Arrived::Before), Some(bytes)) => {
+                Some(rest_bytes(flow.size_law.as_ref(), bytes, rng))
+            }
+            _ => flow.size_law.map_or(flow.bytes, |law| Some(law.draw_bytes(rng))),
+        };
         FlowSpec {
             src: flow.src,
             dst: flow.dst,
-            start: flow.start + late + jitter,
+            start: start + jitter,
             bytes,
             life: flow.life.clone(),
             transport: transport((flow, bytes)),

@@ -7,12 +7,11 @@ use crate::format::error::Problem;
 use crate::format::faults::Faults;
 use crate::format::fields::Spanned;
 use crate::keys::file::File;
+use crate::resolve::tcp::TCP_HEADER_BYTES;
 use crate::resolve::topology::Topology;
 use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion};
 use forebay_transport::TcpConfig;
 
-/// TCP header without options, in bytes.
-const TCP_HEADER_BYTES: u64 = 20;
 /// Every IPv6 link carries packets of this length (RFC 8200 section 5), in bytes.
 const MIN_IPV6_MTU_BYTES: u16 = 1280;
 

@@ -68,7 +68,7 @@ impl Run {
         };
         let ends_s = flows.iter().map(|flow| {
             let sent_s = match flow.bytes {
-                Some(bytes) => flow.start.as_secs_f64() + bytes as f64 * 8.0 / fastest_bps,
+                Some(bytes) => flow.mean_start().as_secs_f64() + bytes as f64 * 8.0 / fastest_bps,
                 None => until_s,
             };
             sent_s.min(stop_s(flow))

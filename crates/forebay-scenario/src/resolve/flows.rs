@@ -7,17 +7,20 @@ use crate::format::faults::{Faults, all, both};
 use crate::format::fields::Spanned;
 use crate::format::names::{Name, is_name};
 use crate::format::source::Sources;
+use crate::keys::arrivals::Pairs;
 use crate::keys::file::{CsvFiles, File, FlowGroup, numbered};
 use crate::keys::life::Rounds;
 use crate::keys::topology::{DemandUse, TopologyTable};
 use crate::model::protocols::Names;
 use crate::model::sizes::SizeClasses;
+use crate::resolve::arrivals::{self, Offered, Processes};
 use crate::resolve::life::{self, Waiting};
 use crate::resolve::maps;
 use crate::resolve::sizes;
+use crate::resolve::tcp::TCP_HEADER_BYTES;
 use crate::resolve::topology::{MAX_ENTITIES, Topology, numbers};
 use forebay_base::units::MAX_SPAN;
-use forebay_base::{NodeId, Rate, Span, Time};
+use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{AppSchedule, TimeDistribution, Writing};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -32,9 +35,19 @@ struct Table<'a> {
     classes: BTreeSet<Name>,
     reach: Reach,
     mss_bytes: u64,
+    /// Headers of IP and TCP without options.
+    header_bytes: u64,
     /// When the run ends.
     until: Option<Span>,
+    processes: Processes,
     flows: Vec<Flow>,
+}
+
+/// What the flows of a group have in common, and the distance of their starts.
+struct Pattern {
+    flow: Flow,
+    every: Span,
+    rounds: usize,
 }
 
 /// Expand all that the file and its CSV file say of flows.
@@ -51,12 +64,18 @@ pub(crate) fn expand(
     let mss_bytes = mss_bytes.into();
     let classes = BTreeSet::new();
     let until = file.until_s.as_ref().map(|at| at.value.0);
-    let flows = Vec::new();
-    let mut table = Table { topology, names, classes, reach, mss_bytes, until, flows };
+    let (flows, processes) = (Vec::new(), Processes::default());
+    let ip_bytes = match file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value) {
+        IpVersion::V4 => IPV4_HEADER_BYTES,
+        IpVersion::V6 => IPV6_HEADER_BYTES,
+    };
+    let header_bytes = u64::from(ip_bytes) + TCP_HEADER_BYTES;
+    let mut table =
+        Table { topology, names, classes, reach, mss_bytes, header_bytes, until, processes, flows };
     let mut waiting = Waiting::default();
-    for group in file.flows.iter().flat_map(|at| &at.value) {
+    for (number, group) in (0..).zip(file.flows.iter().flat_map(|at| &at.value)) {
         let first = table.flows.len();
-        let added = faults.keep(table.add_group(group));
+        let added = faults.keep(table.add_group(group, number));
         let noted =
             waiting.note(&group.value, added.map(|rounds| (first, table.flows.len(), rounds)));
         faults.keep(noted);
@@ -75,19 +94,58 @@ pub(crate) fn expand(
         let loc = crate::format::item::whole(0);
         faults.add(Fault::at(loc, "flows", Problem::NoFlows).hint(hint));
     }
+    table.processes.notes().for_each(|note| sources.note(note));
     waiting.resolve(&mut table.flows, topology, faults);
     table.flows
 }
 
 impl Table<'_> {
-    /// Add the flows of a group; the rounds of each of its users.
-    fn add_group(&mut self, group: &Spanned<FlowGroup>) -> Result<usize, Fault> {
+    /// Add the flows of group number `group_number`; the rounds of each of its users.
+    fn add_group(&mut self, group: &Spanned<FlowGroup>, group_number: u64) -> Result<usize, Fault> {
+        let flow = &group.value;
+        let numbers: Vec<_> = numbers(flow.count.as_ref(), flow.first.as_ref())?.collect();
+        let (pattern, offered) = self.pattern(group, numbers.first().copied().flatten())?;
+        let mut process = self.processes.of_group(flow, &offered, self.topology)?;
+        let pairs = arrivals::pairs(flow, &numbers, group_number, self.topology)?;
+        for (i, [src, dst]) in pairs.into_iter().enumerate() {
+            let start = pattern.flow.start.since(Time::ZERO) + pattern.every * i as u64;
+            if start > MAX_SPAN {
+                let at = flow.every.as_ref().map_or_else(|| group.place(), Spanned::place);
+                let problem = Problem::OutOfRange {
+                    found: format!("start of flow {i}: {start}"),
+                    expected: "at most 100 years".into(),
+                };
+                return Err(at.fault(problem));
+            }
+            if flow.after.is_none() {
+                life::check_stop(flow.stop.as_ref(), start)?;
+            }
+            let (src, dst) = both(self.end(&flow.src, src), self.end(&flow.dst, dst))?;
+            let arrival = process.as_mut().map(|of| of.next(src, self.topology));
+            let start = Time::ZERO + start;
+            let made = Flow { src, dst, start, arrival, ..pattern.flow.clone() };
+            self.push_rounds(group, made, pattern.rounds)?;
+        }
+        self.processes.end(process);
+        Ok(pattern.rounds)
+    }
+
+    /// What the flows of a group have in common, those of its first pair checked, and what is
+    /// offered by them.
+    fn pattern(
+        &mut self,
+        group: &Spanned<FlowGroup>,
+        first: Option<u32>,
+    ) -> Result<(Pattern, Offered), Fault> {
         let flow = &group.value;
         let protocol = flow.protocol.as_ref().map(|at| self.names.lookup(at)).transpose();
-        let first = numbers(flow.count.as_ref(), flow.first.as_ref())?.next().flatten();
-        let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
-        let ends =
-            ends.and_then(|(src, dst)| self.two(src, dst, |problem| flow.dst.fault(problem)));
+        let ends = match flow.pairs.as_ref().map_or(Pairs::Numbered, |at| at.value) {
+            Pairs::Numbered => {
+                let ends = both(self.end(&flow.src, first), self.end(&flow.dst, first));
+                ends.and_then(|(src, dst)| self.two(src, dst, |problem| flow.dst.fault(problem)))
+            }
+            Pairs::Permuted | Pairs::Random => Ok(()),
+        };
         let class = flow.class.as_ref();
         let class = class.map(|at| self.class(&at.value, |problem| at.fault(problem))).transpose();
         let size = sizes::of_group(group, self.mss_bytes);
@@ -102,51 +160,49 @@ impl Table<'_> {
             let text = "classes by size of a flow that sends without end".to_string();
             return Err(at.fault(Problem::Conflict(text)));
         }
-        let spare = matches!(&flow.rounds, Some(Spanned { value: Rounds::UntilEnd, .. }));
+        let (src, dst, start) = (NodeId(0), NodeId(0), Time::ZERO + start);
+        let (life, arrival) = (life.map(Box::new), None);
+        let flow_of = Flow {
+            src,
+            dst,
+            start,
+            start_law,
+            arrival,
+            bytes,
+            size_law,
+            life,
+            protocol,
+            class,
+            by_size,
+        };
         let every = flow.every.as_ref().map_or(Span::ZERO, |at| at.value);
-        for (i, number) in numbers(flow.count.as_ref(), flow.first.as_ref())?.enumerate() {
-            let start = start + every * i as u64;
-            if start > MAX_SPAN {
-                let at = flow.every.as_ref().map_or_else(|| group.place(), Spanned::place);
-                let problem = Problem::OutOfRange {
-                    found: format!("start of flow {i}: {start}"),
-                    expected: "at most 100 years".into(),
-                };
-                return Err(at.fault(problem));
-            }
-            if flow.after.is_none() {
-                life::check_stop(flow.stop.as_ref(), start)?;
-            }
-            let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
-            let start = Time::ZERO + start;
-            let life = life.clone().map(Box::new);
-            let by_size = by_size.clone();
-            let mut made = Flow {
-                src,
-                dst,
-                start,
-                start_law,
-                bytes,
-                size_law,
-                life,
-                protocol: protocol.clone(),
-                class: class.clone(),
-                by_size,
-            };
-            for round in 0..rounds {
-                if round > 0 {
-                    if made.is_endless() {
-                        let text = "`rounds` needs a flow that ends".to_string();
-                        return Err(group.fault(Problem::Conflict(text)));
-                    }
-                    (made.start, made.start_law) = (Time::ZERO, None);
-                    life::follow(&mut made, self.flows.len() - 1, life::think(flow));
-                    made.life.get_or_insert_default().spare |= spare;
+        let (mss_bytes, header_bytes, until) = (self.mss_bytes, self.header_bytes, self.until);
+        let offered = Offered { size, mss_bytes, header_bytes, until };
+        Ok((Pattern { flow: flow_of, every, rounds }, offered))
+    }
+
+    /// Add a flow, and those that follow it in the rounds of its user.
+    fn push_rounds(
+        &mut self,
+        group: &Spanned<FlowGroup>,
+        mut made: Flow,
+        rounds: usize,
+    ) -> Result<(), Fault> {
+        let flow = &group.value;
+        let ends = matches!(&flow.rounds, Some(Spanned { value: Rounds::UntilEnd, .. }));
+        for round in 0..rounds {
+            if round > 0 {
+                if made.is_endless() {
+                    let text = "`rounds` needs a flow that ends".to_string();
+                    return Err(group.fault(Problem::Conflict(text)));
                 }
-                self.push(made.clone(), |problem| flow.dst.fault(problem))?;
+                (made.start, made.start_law) = (Time::ZERO, None);
+                life::follow(&mut made, self.flows.len() - 1, life::think(flow));
+                made.life.get_or_insert_default().spare |= ends;
             }
+            self.push(made.clone(), |problem| flow.dst.fault(problem))?;
         }
-        Ok(rounds)
+        Ok(())
     }
 
     /// The classes by size of a group.
@@ -333,9 +389,19 @@ impl Table<'_> {
         let ((src, dst), ((bytes, class), (start, life, after))) = both(hosts, values)?;
         let (bytes, start) = (Some(bytes), Time::ZERO + start);
         let life = life.map(Box::new);
-        let (start_law, size_law, protocol, by_size) = (None, None, None, None);
-        let flow =
-            Flow { src, dst, start, start_law, bytes, size_law, life, protocol, class, by_size };
+        let flow = Flow {
+            src,
+            dst,
+            start,
+            start_law: None,
+            arrival: None,
+            bytes,
+            size_law: None,
+            life,
+            protocol: None,
+            class,
+            by_size: None,
+        };
         self.push(flow, |problem| row.fault(ends[1], problem))?;
         // Where a row before this one is wrong, rows are not known by their numbers.
         let flow = self.flows.len() - 1;

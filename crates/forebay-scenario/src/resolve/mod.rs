@@ -1,3 +1,4 @@
+pub(crate) mod arrivals;
 pub(crate) mod attacks;
 pub(crate) mod buffers;
 pub(crate) mod channels;

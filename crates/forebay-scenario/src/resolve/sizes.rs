@@ -25,6 +25,14 @@ impl Size {
             Size::Drawn(law) => Some(law.most_bytes()),
         }
     }
+    /// The mean in bytes; None: without end.
+    pub fn mean_bytes(&self) -> Option<f64> {
+        match self {
+            Size::Endless => None,
+            Size::Bytes(bytes) => Some(*bytes as f64),
+            Size::Drawn(law) => Some(law.mean_bytes()),
+        }
+    }
     pub fn law(&self) -> Option<SizeDistribution> {
         match self {
             Size::Drawn(law) => Some(*law),

@@ -9,6 +9,9 @@ use crate::keys::tcp::Tcp;
 use forebay_base::Params;
 use forebay_transport::{PRESETS, Preset, TcpConfig};
 
+/// TCP header without options, in bytes.
+pub(crate) const TCP_HEADER_BYTES: u64 = 20;
+
 /// The configuration that `[tcp]` stands for.
 pub(crate) fn resolve(tcp: &Tcp) -> Result<TcpConfig, Fault> {
     let preset = preset(tcp);

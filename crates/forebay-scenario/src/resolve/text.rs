@@ -16,6 +16,7 @@ use crate::keys::tcp::Tcp;
 use crate::model::inrpp::InrppNetwork;
 use crate::registry::named::given;
 use crate::registry::{Chosen, Kind, Schemes};
+use crate::resolve::arrivals;
 use crate::resolve::attacks;
 use crate::resolve::events;
 use crate::resolve::inrpp;
@@ -224,6 +225,9 @@ fn flow(flow: &Flow, src: String, dst: String) -> FlowGroup {
         class: flow.class.as_ref().map(|name| Spanned::new(name.to_string())),
         ..FlowGroup::default()
     };
+    if let Some(arrival) = &flow.arrival {
+        group.arrivals = Some(Spanned::new(arrivals::describe(arrival)));
+    }
     let law = flow.size_law.as_ref();
     sizes::describe(flow.bytes, law, flow.by_size.as_deref(), &mut group);
     if let Some(life) = &flow.life {

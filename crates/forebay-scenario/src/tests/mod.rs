@@ -1,5 +1,6 @@
 //! Tests of scenario files. The expected messages and numbers are written by hand.
 
+mod arrivals;
 mod buffers;
 mod caches;
 mod channels;
