@@ -261,7 +261,7 @@ impl Route {
                     return links;
                 }
                 assert!(links.len() <= spec.nodes.len(), "routes have no loops");
-                let next = network.routes.port(at, &ends).expect("routes were checked");
+                let next = network.routes.port(at, ends).expect("routes were checked");
                 links.push(network.ports.link(at, next));
             }
         };

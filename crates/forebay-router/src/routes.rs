@@ -13,20 +13,20 @@ const NO_ROW: u32 = u32::MAX;
 const UNUSUAL: u32 = 1 << 31;
 
 /// What a route is looked up for.
-pub trait RouteKey {
+pub trait RouteKey: Copy {
     /// The destination.
-    fn dst(&self) -> Addr;
+    fn dst(self) -> Addr;
     /// A number that is the same for all packets of a flow, in both directions. Fragments show no
     /// ports, nor does the first of them count with its own: those between two addresses have one.
-    fn spread(&self) -> u64;
+    fn spread(self) -> u64;
 }
 
-impl RouteKey for Packet {
+impl RouteKey for &Packet {
     #[inline]
-    fn dst(&self) -> Addr {
+    fn dst(self) -> Addr {
         Packet::dst(self)
     }
-    fn spread(&self) -> u64 {
+    fn spread(self) -> u64 {
         let (src, dst) = self.ports().filter(|_| self.kind() == Kind::Tcp).unwrap_or_default();
         let end = |addr, port| Endpoint { addr, port };
         [end(self.src(), src), end(Packet::dst(self), dst)].spread()
@@ -35,10 +35,10 @@ impl RouteKey for Packet {
 
 /// From one end to the other.
 impl RouteKey for [Endpoint; 2] {
-    fn dst(&self) -> Addr {
+    fn dst(self) -> Addr {
         self[1].addr
     }
-    fn spread(&self) -> u64 {
+    fn spread(self) -> u64 {
         let [a, b] = self.map(|end| mix64(u64::from(end.addr.0) << 16 | u64::from(end.port)));
         mix64(a.wrapping_add(b))
     }
@@ -47,10 +47,10 @@ impl RouteKey for [Endpoint; 2] {
 /// Without ports and source: in the first tree. For routes that depend on nothing else.
 impl RouteKey for Addr {
     #[inline]
-    fn dst(&self) -> Addr {
-        *self
+    fn dst(self) -> Addr {
+        self
     }
-    fn spread(&self) -> u64 {
+    fn spread(self) -> u64 {
         0
     }
 }
@@ -163,7 +163,7 @@ impl Routes {
     /// The port by which `node` sends what is `to` a destination; None if there is no route, or it
     /// is its own.
     #[inline]
-    pub fn port(&self, node: NodeId, to: &impl RouteKey) -> Option<PortId> {
+    pub fn port(&self, node: NodeId, to: impl RouteKey) -> Option<PortId> {
         let dst = to.dst();
         let &(column, last_hop) = self.addresses.get(dst.index())?;
         let place = self.places[node.index()];
@@ -181,8 +181,9 @@ impl Routes {
         if own_column == column { last_hop } else { onward }
     }
     /// The port of a node without a row, or of one that has redirected addresses or several trees.
+    #[cold]
     #[inline(never)]
-    fn unusual_port(&self, node: NodeId, to: &impl RouteKey) -> u16 {
+    fn unusual_port(&self, node: NodeId, to: impl RouteKey) -> u16 {
         let dst = to.dst();
         let place = self.places[node.index()];
         let Some(row) = place.row() else { return 0 };
@@ -192,7 +193,7 @@ impl Routes {
                 let (column, last_hop) = self.addresses[dst.index()];
                 // The product of a fraction in 32 bits and the number of trees, without its part
                 // after the point.
-                let tree = (to.spread() >> 32) * u64::from(self.trees) >> 32;
+                let tree = ((to.spread() >> 32) * u64::from(self.trees)) >> 32;
                 let row = row + tree as usize * self.columns;
                 self.next_hop(place.own_column, row, column, last_hop)
             }
@@ -213,12 +214,12 @@ mod tests {
         let a = routes.push_address(r1, Some(PortId(0)));
         let b = routes.push_address(r2, Some(PortId(1)));
         routes.set(r1, r2, 0, Some(PortId(1)));
-        assert_eq!(routes.port(h0, &b), Some(PortId(0)));
-        assert_eq!(routes.port(r1, &b), Some(PortId(1)));
-        assert_eq!(routes.port(r2, &b), Some(PortId(1)));
-        assert_eq!(routes.port(r1, &a), Some(PortId(0)));
-        assert_eq!(routes.port(r2, &a), None);
-        assert_eq!(routes.port(r1, &Addr(9)), None);
+        assert_eq!(routes.port(h0, b), Some(PortId(0)));
+        assert_eq!(routes.port(r1, b), Some(PortId(1)));
+        assert_eq!(routes.port(r2, b), Some(PortId(1)));
+        assert_eq!(routes.port(r1, a), Some(PortId(0)));
+        assert_eq!(routes.port(r2, a), None);
+        assert_eq!(routes.port(r1, Addr(9)), None);
     }
 
     #[test]
@@ -236,7 +237,7 @@ mod tests {
         let some = routes.of_nodes(|node| node.0 % 2 == 1);
         for node in [1, 3, 5].map(NodeId) {
             for &address in &addresses {
-                assert_eq!(some.port(node, &address), routes.port(node, &address), "{node:?}");
+                assert_eq!(some.port(node, address), routes.port(node, address), "{node:?}");
             }
         }
         assert_eq!((some.next.len(), routes.next.len()), (2 * 3, 5 * 3));
@@ -250,7 +251,7 @@ mod tests {
         routes.set(r0, r1, 0, Some(PortId(4)));
         routes.redirect(r0, a, Some(PortId(7)));
         routes.redirect(r1, b, None);
-        let ports = [(r0, a), (r0, b), (r1, a), (r1, b)].map(|(n, d)| routes.port(n, &d));
+        let ports = [(r0, a), (r0, b), (r1, a), (r1, b)].map(|(n, d)| routes.port(n, d));
         assert_eq!(ports, [Some(PortId(7)), Some(PortId(4)), Some(PortId(0)), None]);
     }
 
@@ -269,9 +270,9 @@ mod tests {
         for port in 1..=64 {
             let ends = [(here, port), (there, 80)].map(|(addr, port)| Endpoint { addr, port });
             let back = [ends[1], ends[0]];
-            let way = routes.port(r0, &ends).unwrap();
-            assert_eq!(routes.port(r1, &back), Some(way));
-            assert_eq!((some.port(r1, &back), some.port(r1, &ends)), (Some(way), Some(PortId(9))));
+            let way = routes.port(r0, ends).unwrap();
+            assert_eq!(routes.port(r1, back), Some(way));
+            assert_eq!((some.port(r1, back), some.port(r1, ends)), (Some(way), Some(PortId(9))));
             taken[way.index()] += 1;
             let fields = TcpFields::default();
             let packet = Packet::tcp(IpVersion::V4, ends[0], ends[1], fields, 100);
@@ -279,6 +280,6 @@ mod tests {
         }
         assert!(taken.iter().all(|&flows| flows > 16), "{taken:?}");
         routes.redirect(r0, there, Some(PortId(5)));
-        assert_eq!(routes.port(r0, &there), Some(PortId(5)));
+        assert_eq!(routes.port(r0, there), Some(PortId(5)));
     }
 }

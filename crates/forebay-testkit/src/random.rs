@@ -76,7 +76,7 @@ pub fn change_routes(spec: &mut NetSpec, seed: u64) {
     for _ in 0..1 + rng.below(4) {
         let node = routers[rng.below(routers.len() as u64) as usize];
         let dst = hosts[rng.below(hosts.len() as u64) as usize];
-        let usual = network.routes.port(node, &network.addresses[dst.index()][0]);
+        let usual = network.routes.port(node, network.addresses[dst.index()][0]);
         let ports = network.ports.links_of(node).len() as u64;
         let other = PortId(rng.below(ports) as u16);
         let at = Time::from_nanos(rng.below(3_000_000_000));

@@ -26,7 +26,7 @@ pub(super) fn walk_routes(
             if matches!(spec.nodes[at.index()].kind, NodeKind::Host) {
                 return false;
             }
-            let Some(port) = routes.port(at, &ends) else { return false };
+            let Some(port) = routes.port(at, ends) else { return false };
             let next = ports.link(at, port);
             upstreams.note(link, next);
             link = next;

@@ -81,7 +81,7 @@ impl Upstreams {
                 if let Node::Host(_) = &ways.nodes[at.index()] {
                     continue;
                 }
-                let routed = ways.routes.port(at, &addr);
+                let routed = ways.routes.port(at, addr);
                 let changed = changes.iter().filter(|&&(node, dst, _)| (node, dst) == (at, *host));
                 let routed = routed.into_iter().chain(changed.map(|&(_, _, via)| via));
                 let routed = routed.map(|port| ways.ports.link(at, port));

@@ -165,7 +165,7 @@ impl<D: Driver> Fabric<D> {
         let (arrival, ttl) = (packet.hop_time(), packet.ttl());
         let mut travel = Travel::new(&packet, link, arrival, &self.driver, &self.arena);
         let maps = Maps { routes: &self.routes, ports: &self.ports };
-        let next = maps.next_link(node, &travel.dst, ttl).filter(|next| !stuck.contains(next));
+        let next = maps.next_link(node, travel.dst, ttl).filter(|next| !stuck.contains(next));
         if let Some(next) = next
             && let slot = &mut self.links[next.index()]
             && slot.upstream_gate().is_single()

@@ -19,7 +19,7 @@ pub(super) struct Maps<'a> {
 impl Maps<'_> {
     /// The link on which `node` forwards what is `to` a destination. None if it drops the packet.
     #[inline(always)]
-    pub fn next_link(self, node: NodeId, to: &impl RouteKey, ttl: u8) -> Option<LinkId> {
+    pub fn next_link(self, node: NodeId, to: impl RouteKey, ttl: u8) -> Option<LinkId> {
         let port = self.routes.port(node, to).filter(|_| ttl > 1)?;
         Some(self.ports.link(node, port))
     }
@@ -83,7 +83,7 @@ fn chain<D: Driver>(
             }
             _ => return (passed, false),
         }
-        let Some(next) = maps.next_link(slot.to, &travel.dst, travel.ttl) else {
+        let Some(next) = maps.next_link(slot.to, travel.dst, travel.ttl) else {
             return (passed, false);
         };
         let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };

@@ -67,7 +67,7 @@ impl Load {
                 self.nodes[at.index()] += HOST_COST * packets;
                 return;
             }
-            let Some(next) = network.routes.port(at, &ends) else { return };
+            let Some(next) = network.routes.port(at, ends) else { return };
             port = next;
         }
     }

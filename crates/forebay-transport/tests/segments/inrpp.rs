@@ -4,7 +4,7 @@
 use crate::common::{Bench, Fate, Inject, Lab, MSS, Road, Seg, Wiring, data, data_segs, ms, plain};
 use forebay_base::{Rate, Rng, Span, Stream, TcpFlags, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init, LossPolicy, Spec};
-use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Echo, Nonce};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Echo, Nonce, PathDigest};
 use forebay_transport::{Recovery, TcpConfig};
 
 fn controller(name: &str) -> AnyController {
@@ -54,7 +54,7 @@ fn echo(seg: &Seg) -> Option<u32> {
 fn connected(lab: Lab, rtt: Span, ask: BackPressureSignal) -> (Bench, Vec<Seg>) {
     let mut bench = lab.client();
     let syn = bench.open();
-    assert_eq!(echo(&syn[0]), None, "no router has spoken");
+    assert_eq!(PathDigest::find(&syn[0].options), Some(PathDigest::default()));
     bench.signal = signal(ask, 7);
     bench.advance(rtt);
     let sent = bench.syn_ack();
@@ -63,7 +63,7 @@ fn connected(lab: Lab, rtt: Span, ask: BackPressureSignal) -> (Bench, Vec<Seg>) 
 
 #[test]
 fn every_option_set_fits_into_forty_bytes() {
-    // By hand, without padding. SYN: MSS 4, SACK permitted 2, window scale 3, echo 8, timestamps 10
+    // By hand, without padding. SYN: MSS 4, SACK permitted 2, window scale 3, digest 8, timestamps 10
     // = 27. SYN-ACK: and 10 of back-pressure = 37. ACK: 10 + 10 + 2 + 8 n = 38 for n = 2; without
     // timestamps 10 + 2 + 8 n = 36 for n = 3.
     for (timestamps, in_list, blocks) in [(true, 28, 2), (false, 36, 3)] {
@@ -75,11 +75,11 @@ fn every_option_set_fits_into_forty_bytes() {
         let mut server = lab.server();
         server.open();
         let mut syn = server.peer_syn();
-        Echo(None).push(&mut syn.options).unwrap();
+        PathDigest(9).push(&mut syn.options).unwrap();
         let syn_ack = server.inject(syn).remove(0);
         assert!(syn_ack.has(TcpFlags::SYN) && syn_ack.options.len() == 27);
         assert_eq!(BackPressure::find(&syn_ack.options), Some(BackPressure::default()));
-        assert_eq!(echo(&syn_ack), None);
+        assert_eq!(PathDigest::find(&syn_ack.options), Some(PathDigest(9)), "back to the client");
         server.inject(Inject::default());
         for number in [2, 4, 6, 8, 10] {
             let acks = server.peer_data(number);
