@@ -137,10 +137,10 @@ impl OptionList {
             .filter(|o| o.kind == kind::EXPERIMENT)
             .find_map(|o| o.data.strip_prefix(&ex_id.to_be_bytes()))
     }
-    /// Overwrite the data of the first experimental option with `ex_id`. False, and nothing
-    /// changes, if there is none with data of that length.
+    /// Overwrite the data of the first experimental option with `ex_id`, from their beginning.
+    /// False, and nothing changes, if there is none, or it has fewer.
     pub fn overwrite_experiment(&mut self, ex_id: u16, data: &[u8]) -> bool {
-        let Some(found) = self.find_experiment(ex_id).filter(|found| found.len() == data.len())
+        let Some(found) = self.find_experiment(ex_id).filter(|found| found.len() >= data.len())
         else {
             return false;
         };

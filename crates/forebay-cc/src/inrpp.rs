@@ -74,6 +74,7 @@ use crate::feedback::{AckDemand, DatagramView, Feedback};
 use alloc::boxed::Box;
 use forebay_base::require;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
+use forebay_signal::inrpp::guard::{GUARDED_BYTES, GUARDED_SYN_BYTES};
 use forebay_signal::inrpp::{
     BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, Nonce, Notice,
     PATH_DIGEST_BYTES, PathDigest, Returned,
@@ -124,11 +125,21 @@ pub struct Params {
     /// other INRPP routers or links than the SYN. Takes 10 bytes of a data packet instead of 8.
     /// Routers then hold nothing of the flow for those downstream. Not in the paper.
     pub notify_on_data: bool,
+    /// Back-pressure and notices have room for the code of a router. Not a key of scenarios: so
+    /// where links have keys.
+    #[serde(skip)]
+    pub guarded: bool,
 }
 
 impl Default for Params {
     fn default() -> Params {
-        Params { max_credits: 2, switch_acks: 8, held_rto_s: 10, notify_on_data: false }
+        Params {
+            max_credits: 2,
+            switch_acks: 8,
+            held_rto_s: 10,
+            notify_on_data: false,
+            guarded: false,
+        }
     }
 }
 
@@ -268,9 +279,11 @@ fn echo_of(nonce: Option<Nonce>) -> OptionList {
     options
 }
 
-fn empty_notice() -> OptionList {
-    let mut options = OptionList::EMPTY;
-    Notice::default().push(&mut options).expect("10 bytes fit into 40");
+fn empty_notice(params: &Params) -> OptionList {
+    let (mut options, notice) = (OptionList::EMPTY, Notice::default());
+    let pushed =
+        if params.guarded { notice.push_guarded(&mut options) } else { notice.push(&mut options) };
+    pushed.expect("17 bytes fit into 40");
     options
 }
 
@@ -292,7 +305,7 @@ impl Inrpp {
             held_rto: None,
             opens: false,
             notifies: params.notify_on_data,
-            option: if params.notify_on_data { empty_notice() } else { echo_of(None) },
+            option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
         }
     }
@@ -454,7 +467,8 @@ impl Controller for Inrpp {
         }
     }
     fn traits(&self) -> Traits {
-        let option_bytes = if self.notifies { BACK_PRESSURE_BYTES } else { ECHO_BYTES };
+        let notice_bytes = if self.params.guarded { GUARDED_BYTES } else { BACK_PRESSURE_BYTES };
+        let option_bytes = if self.notifies { notice_bytes } else { ECHO_BYTES };
         Traits { wants_rate: false, option_bytes, ..Traits::default() }
     }
 
@@ -462,7 +476,7 @@ impl Controller for Inrpp {
         // The one that a server finds is that of the SYN alone.
         let answered = options.filter(|_| self.opens).and_then(PathDigest::find);
         if answered.is_some_and(|digest| digest != PathDigest::default()) {
-            (self.notifies, self.option) = (true, empty_notice());
+            (self.notifies, self.option) = (true, empty_notice(&self.params));
         }
         if let Some(signal) = options.and_then(|options| self.signal(options)) {
             self.hear(now, signal, 0);
@@ -623,16 +637,19 @@ enum Peer {
 /// INRPP, for routers to overwrite. Next to timestamps (10 bytes of 40) and this (10) an ACK has
 /// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of the digest of its path and
 /// both of these: 37. A sender whose data carry notices has the last of them on each ACK instead:
-/// as long, and 39 on a SYN-ACK with a notice in place of the digest.
+/// as long, and 39 on a SYN-ACK with a notice in place of the digest. Room for a code makes it 17
+/// bytes, beside which one SACK block fits, and 21 with the digest: 40 on a SYN-ACK. What is
+/// returned has no code.
 #[derive(Clone, Debug)]
 pub struct InrppReceiver {
     peer: Peer,
+    guarded: bool,
 }
 
 impl InrppReceiver {
     /// A receiver that has seen no packet yet.
-    pub fn new(_params: &Params) -> InrppReceiver {
-        InrppReceiver { peer: Peer::Silent }
+    pub fn new(params: &Params) -> InrppReceiver {
+        InrppReceiver { peer: Peer::Silent, guarded: params.guarded }
     }
     /// A packet came that may change what is known.
     fn learn(&mut self, options: Option<&OptionList>) {
@@ -673,19 +690,21 @@ impl Feedback for InrppReceiver {
     fn fill(&mut self, _now: Time, options: &mut OptionList) {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
-        let length = options.len() + usize::from(BACK_PRESSURE_BYTES);
-        if length > MAX_OPTION_BYTES {
-            return;
-        }
-        let pushed = match self.peer {
-            Peer::Silent => Ok(()),
-            Peer::Notices(last) => Returned(last).push(options),
-            Peer::Opened | Peer::Echoes => BackPressure::default().push(options),
-            Peer::Opening(digest) => {
-                let both = length + usize::from(PATH_DIGEST_BYTES) <= MAX_OPTION_BYTES;
-                let pushed = BackPressure::default().push(options);
-                if both { pushed.and_then(|()| digest.push(options)) } else { pushed }
+        let room = (MAX_OPTION_BYTES - options.len()) as u16;
+        let empty = BackPressure::default();
+        let pushed = match (self.peer, self.guarded) {
+            (Peer::Silent, _) => Ok(()),
+            (Peer::Opening(digest), true) if room >= GUARDED_SYN_BYTES => {
+                empty.push_guarded_on_syn(digest, options)
             }
+            (Peer::Opening(digest), false) if room >= BACK_PRESSURE_BYTES + PATH_DIGEST_BYTES => {
+                empty.push(options).and_then(|()| digest.push(options))
+            }
+            (Peer::Notices(last), _) if room >= BACK_PRESSURE_BYTES => Returned(last).push(options),
+            (Peer::Notices(_), _) => Ok(()),
+            (_, true) if room >= GUARDED_BYTES => empty.push_guarded(options),
+            (_, false) if room >= BACK_PRESSURE_BYTES => empty.push(options),
+            _ => Ok(()),
         };
         pushed.expect("the room was computed");
     }

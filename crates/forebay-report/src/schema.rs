@@ -167,7 +167,11 @@ pub const JSON: &[FieldDoc] = &[
         "list",
         "One object per flow, with the columns of `flows.parquet` from `id` on.",
     ),
-    field(".runs[].interfaces", "optional list", "Ports of INRPP routers that left the state P."),
+    field(
+        ".runs[].interfaces",
+        "optional list",
+        "Ports of INRPP routers that left the state P or ignored notices.",
+    ),
     field(".runs[].interfaces[].port", "string", "Directed link."),
     field(
         ".runs[].interfaces[].first_entered_s.STATE",
@@ -184,6 +188,11 @@ pub const JSON: &[FieldDoc] = &[
     field(".runs[].interfaces[].cache_drops", "integer", "Packets that its cache had no room for."),
     field(".runs[].interfaces[].offered_bytes", "integer", "Wire bytes offered to it."),
     field(".runs[].interfaces[].detoured_bytes", "integer", "Of those, bytes sent on detours."),
+    field(
+        ".runs[].interfaces[].ignored_notices",
+        "integer",
+        "Notices from the other end of the link that were forged, or not empty though from hosts.",
+    ),
     field(".runs[].reference.afct_s", "number or null", "AFCT in the fluid reference."),
     field(".runs[].reference.kind", "string", "\"exact\", \"approx\" or \"none\"."),
     field(".runs[].reference.why", "string", "Why it is not exact; else empty."),

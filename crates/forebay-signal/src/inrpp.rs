@@ -18,7 +18,6 @@
 //! A sender whose ACKs may come back by another way puts an empty notice on its data instead of the
 //! echo. The routers that the data passes overwrite it, and the receiver returns the last one on
 //! its ACKs, where no router reads or changes it, instead of an empty back-pressure option.
-
 //!
 //! A SYN and the SYN-ACK carry a digest of their path instead of the echo. Each router folds in, on
 //! both, by which of its ports the packet came and by which it left: whatever the order, what is
@@ -26,8 +25,13 @@
 //! client finds 0 if the routers saw both on the same links, however many they are; else with
 //! probability 2^-32. Then its ACKs will come back by another way than its data, and it puts
 //! notices on them.
+//!
+//! Where links have keys, back-pressure and notices are longer: see [`guard`].
+
+pub mod guard;
 
 use forebay_base::{OptionError, OptionList, PortId, kind, mix64};
+use guard::{GUARDED_BYTES, GUARDED_SYN_BYTES};
 
 /// ExID of the back-pressure option.
 pub const BACK_PRESSURE_EX_ID: u16 = 0xF0B1;
@@ -111,14 +115,37 @@ impl BackPressure {
     pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
         options.push_experiment(BACK_PRESSURE_EX_ID, &self.data())
     }
+    /// Append the option with room for a code. Errors if it does not fit.
+    pub fn push_guarded(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(BACK_PRESSURE_EX_ID, &self.guarded_data())
+    }
+    /// Append the option with room for a code, and this digest. Errors if it does not fit.
+    pub fn push_guarded_on_syn(
+        self,
+        PathDigest(digest): PathDigest,
+        options: &mut OptionList,
+    ) -> Result<(), OptionError> {
+        let mut data = [0; (GUARDED_SYN_BYTES - 4) as usize];
+        data[..13].copy_from_slice(&self.guarded_data());
+        data[13..].copy_from_slice(&digest.to_be_bytes());
+        options.push_experiment(BACK_PRESSURE_EX_ID, &data)
+    }
     /// The option, if it is there and well formed.
     #[inline]
     pub fn find(options: &OptionList) -> Option<BackPressure> {
         BackPressure::read(options.find_experiment(BACK_PRESSURE_EX_ID)?)
     }
+    /// With a code or without.
     #[inline]
     fn read(data: &[u8]) -> Option<BackPressure> {
-        let &[first, routers, a, b, c, d] = data else { return None };
+        let &[first, routers, a, b, c, d] = data else { return BackPressure::read_guarded(data) };
+        BackPressure::of_bytes([first, routers, a, b, c, d])
+    }
+    fn read_guarded(data: &[u8]) -> Option<BackPressure> {
+        if guard::is_guarded(data) { BackPressure::of_bytes(*data.first_chunk()?) } else { None }
+    }
+    #[inline]
+    fn of_bytes([first, routers, a, b, c, d]: [u8; 6]) -> Option<BackPressure> {
         let ask = match first & 3 {
             0 => BackPressureSignal::Nothing,
             1 => BackPressureSignal::SlowDown,
@@ -153,6 +180,11 @@ impl BackPressure {
             (_, one, other) => one.min(other),
         };
         BackPressure { allowance, routers: self.routers, ..strict }
+    }
+    fn guarded_data(self) -> [u8; (GUARDED_BYTES - 4) as usize] {
+        let mut data = [0; (GUARDED_BYTES - 4) as usize];
+        data[..6].copy_from_slice(&self.data());
+        data
     }
     fn data(self) -> [u8; 6] {
         let ask = match self.ask {
@@ -196,6 +228,10 @@ impl Notice {
     pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
         options.push_experiment(NOTICE_EX_ID, &self.0.data())
     }
+    /// Append the option with room for a code. Errors if it does not fit.
+    pub fn push_guarded(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(NOTICE_EX_ID, &self.0.guarded_data())
+    }
     /// The option, if it is there and well formed.
     #[inline]
     pub fn find(options: &OptionList) -> Option<Notice> {
@@ -233,14 +269,20 @@ impl PathDigest {
     pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
         options.push_experiment(PATH_DIGEST_EX_ID, &self.0.to_be_bytes())
     }
-    /// The option, if it is there and well formed.
+    /// The digest, if it is there and well formed: an option of its own, or part of one with a
+    /// code.
     pub fn find(options: &OptionList) -> Option<PathDigest> {
-        let bytes = options.find_experiment(PATH_DIGEST_EX_ID)?.try_into().ok()?;
+        let bytes = match options.find_experiment(PATH_DIGEST_EX_ID) {
+            Some(data) => data.try_into().ok()?,
+            None => guard::digest_of(options.find_experiment(BACK_PRESSURE_EX_ID)?)?,
+        };
         Some(PathDigest(u32::from_be_bytes(bytes)))
     }
-    /// Overwrite the option that is there. False, and nothing changes, if there is none.
+    /// Overwrite the digest that is there. False, and nothing changes, if there is none.
     pub fn overwrite(self, options: &mut OptionList) -> bool {
-        options.overwrite_experiment(PATH_DIGEST_EX_ID, &self.0.to_be_bytes())
+        let bytes = self.0.to_be_bytes();
+        options.overwrite_experiment(PATH_DIGEST_EX_ID, &bytes)
+            || guard::set_digest(options, bytes)
     }
     /// The packet passes `router` from one of these ports to the other. Passing it back by the same
     /// ports undoes that.
@@ -256,7 +298,7 @@ impl PathDigest {
 pub struct Found {
     /// See [`BackPressure::find`].
     pub back_pressure: Option<BackPressure>,
-    /// See [`Echo::find`].
+    /// See [`Echo::find`]. Empty for an option that is void.
     pub echo: Option<Echo>,
     /// See [`Notice::find`].
     pub notice: Option<Notice>,
@@ -278,6 +320,12 @@ pub fn find_all(options: &OptionList) -> Found {
     {
         return Found { echo: Echo::read(data), ..Found::default() };
     }
+    if let Some((&[a, b, c, d, ref data @ ..], rest)) = bytes.split_first_chunk::<17>()
+        && [a, b, c, d] == head(GUARDED_BYTES, BACK_PRESSURE_EX_ID)
+        && (rest.is_empty() || rest[0] == kind::SACK && rest.get(1) == Some(&(rest.len() as u8)))
+    {
+        return Found { back_pressure: BackPressure::read_guarded(data), ..Found::default() };
+    }
     walk_all(options)
 }
 /// What an option begins with.
@@ -294,6 +342,8 @@ fn walk_all(options: &OptionList) -> Found {
             BACK_PRESSURE_EX_ID => _ = back_pressure.get_or_insert(data),
             ECHO_EX_ID => _ = echo.get_or_insert(data),
             NOTICE_EX_ID => _ = notice.get_or_insert(data),
+            // Who sent it speaks INRPP.
+            guard::VOID_EX_ID => _ = echo.get_or_insert(&[0; 4]),
             _ => {}
         }
     }

@@ -9,6 +9,8 @@
 #![no_std]
 #![forbid(unsafe_code)]
 
+extern crate alloc;
+
 pub mod inrpp;
 pub mod kickass;
 pub mod rcp;

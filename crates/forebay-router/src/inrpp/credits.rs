@@ -55,6 +55,9 @@ impl Arrived {
             (ahead(self.before, earlier.before), ahead(self.highest, earlier.highest));
         u64::from(before.cast_unsigned()) + u64::from(highest.cast_unsigned())
     }
+    fn is_before(self, other: Arrived) -> bool {
+        other.before.wrapping_sub(self.before).cast_signed() > 0
+    }
     fn join(&mut self, later: Arrived) {
         let last = |a: u32, b: u32| if b.wrapping_sub(a).cast_signed() > 0 { b } else { a };
         self.before = last(self.before, later.before);
@@ -70,6 +73,20 @@ struct FlowHoldState {
     arrived: Arrived,
     /// The time of its last ACK.
     at: Time,
+}
+
+impl FlowHoldState {
+    /// An ACK comes that is not stale. Twice the bytes that it newly acknowledges.
+    fn read(&mut self, now: Time, arrived: Arrived) -> u64 {
+        self.at = now;
+        if arrived.is_before(self.arrived) {
+            self.arrived = arrived; // another connection with the same ports
+            return 0;
+        }
+        let news = arrived.since(self.arrived);
+        self.arrived.join(arrived);
+        news
+    }
 }
 
 /// A congested interface downstream.
@@ -166,6 +183,9 @@ impl Credits {
     }
     /// `nonce` asks `flow` to slow down.
     pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> AckUpdate {
+        if self.is_stale(now, flow, arrived) {
+            return AckUpdate { forgotten: None, moved: false, from: None, news: Some(0) };
+        }
         let forgotten = match self.refresh(now, nonce) {
             Some(forgets_at) => {
                 self.due = self.due.min(forgets_at);
@@ -186,12 +206,17 @@ impl Credits {
             let moved = self.know(flow, FlowHoldState { under: Some(nonce), arrived, at: now });
             return AckUpdate { forgotten, moved, from: None, news: None };
         };
-        said.at = now;
-        let news = Some(arrived.since(said.arrived));
-        said.arrived.join(arrived);
+        let news = Some(said.read(now, arrived));
         let before = said.under.replace(nonce);
         let moved = before != Some(nonce);
         AckUpdate { forgotten, moved, from: before.filter(|_| moved), news }
+    }
+    /// True if an ACK of `flow` is older than its last: somebody repeats it, or it was overtaken. It
+    /// says nothing, unless nothing newer has come for as long as a nonce is remembered.
+    fn is_stale(&self, now: Time, flow: FlowKey, arrived: Arrived) -> bool {
+        self.flows.get(&flow).is_some_and(|said| {
+            arrived.is_before(said.arrived) && now < said.at + self.patience.forget_after
+        })
     }
     /// Remember the first ACK of a flow. False if there is no room.
     fn know(&mut self, flow: FlowKey, said: FlowHoldState) -> bool {
@@ -247,13 +272,14 @@ impl Credits {
         if self.nonces.is_empty() {
             return Release { moved: false, from: None };
         }
+        if self.is_stale(now, flow, arrived) {
+            return Release { moved: false, from: None };
+        }
         let Some(said) = self.flows.get_mut(&flow) else {
             self.know(flow, FlowHoldState { under: None, arrived, at: now });
             return Release { moved: true, from: None };
         };
-        said.at = now;
-        let news = arrived.since(said.arrived);
-        said.arrived.join(arrived);
+        let news = said.read(now, arrived);
         let from = said.under.take().map(|nonce| (nonce, news));
         Release { moved: from.is_some(), from }
     }

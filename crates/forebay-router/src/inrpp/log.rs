@@ -26,6 +26,7 @@ pub(super) struct Log {
     pub sent_bytes: u64,
     pub detoured_bytes: u64,
     pub dropped_packets: u64,
+    pub ignored_notices: u64,
     /// Payload per flow that has left; only where it is asked for.
     pub passed: BTreeMap<FlowKey, u64>,
     last: Option<State>,
@@ -114,6 +115,10 @@ impl<'a> InterfaceView<'a> {
     /// Packets that the cache had no room for.
     pub fn dropped_packets(&self) -> u64 {
         self.log.dropped_packets
+    }
+    /// Notices that came in over its link and were not believed.
+    pub fn ignored_notices(&self) -> u64 {
+        self.log.ignored_notices
     }
     /// Per flow what waits in the cache and, where [`super::Settings::flow_totals`] is set, what
     /// has left.

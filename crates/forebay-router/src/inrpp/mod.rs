@@ -9,6 +9,7 @@
 mod cache;
 mod credits;
 pub mod detour;
+mod guard;
 mod hints;
 mod interface;
 mod key;
@@ -27,6 +28,7 @@ mod states_tests;
 
 pub use cache::Cached;
 pub use credits::Arrived;
+pub use guard::LinkSecrets;
 pub use interface::{Interface, Kept, State};
 pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};

@@ -49,8 +49,9 @@ struct Model {
     askers: BTreeMap<Nonce, Asker>,
     /// What the last ACK of a flow said, since there are askers: None if no one asks it.
     under: BTreeMap<FlowKey, Option<Nonce>>,
-    /// What had arrived by then, as far as one ACK after the other reported.
-    arrived: BTreeMap<FlowKey, u32>,
+    /// What had arrived by then, as far as one ACK after the other reported, and when the last came
+    /// that counted.
+    arrived: BTreeMap<FlowKey, (u32, Time)>,
     state: State,
     /// Its own alias, once it has been seen on an ACK of this episode, and all of earlier ones.
     alias: Option<Nonce>,
@@ -177,22 +178,27 @@ impl Model {
             self.arrived.clear();
         }
     }
+    /// An ACK that is older than the last one counts only where that is long ago.
+    fn is_stale(&self, now: Time, flow: FlowKey, arrived: u32) -> bool {
+        self.arrived.get(&flow).is_some_and(|&(known, at)| {
+            arrived < known && now.since(at) < self.settings.forget_after
+        })
+    }
     /// Bytes that had not been reported; None if nothing is known of the flow. Remembered where
     /// anyone asks.
-    fn news(&mut self, flow: FlowKey, arrived: u32) -> Option<u64> {
+    fn news(&mut self, now: Time, flow: FlowKey, arrived: u32) -> Option<u64> {
         if self.askers.is_empty() {
             return None;
         }
-        let known = self.arrived.get(&flow).copied();
-        self.arrived.insert(flow, arrived.max(known.unwrap_or(0)));
-        known.map(|known| arrived.saturating_sub(known) as u64)
+        let known = self.arrived.insert(flow, (arrived, now));
+        known.map(|(known, _)| arrived.saturating_sub(known) as u64)
     }
     /// No one asks `flow`. What its ACK reports lets others go that it was held with.
     fn let_be(&mut self, now: Time, flow: FlowKey, arrived: u32) {
-        if self.askers.is_empty() {
+        if self.askers.is_empty() || self.is_stale(now, flow, arrived) {
             return;
         }
-        let news = self.news(flow, arrived).unwrap_or(0);
+        let news = self.news(now, flow, arrived).unwrap_or(0);
         if let Some(nonce) = self.under.insert(flow, None).flatten() {
             self.pay(now, nonce, 2 * news);
         }
@@ -245,9 +251,10 @@ impl Model {
             BackPressureSignal::Cancel => false,
         };
         match came.nonce.filter(|_| holds) {
+            Some(_) if self.is_stale(now, flow, arrived) => ask = BackPressureSignal::Nothing,
             Some(nonce) => {
                 self.hear(now, nonce);
-                let news = self.news(flow, arrived);
+                let news = self.news(now, flow, arrived);
                 let before = self.under.insert(flow, Some(nonce)).flatten();
                 let mut halves = match came.ask {
                     BackPressureSignal::SlowDown => 2 * news.unwrap_or(1_500),

@@ -5,6 +5,7 @@ use super::cache::Cached;
 use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
 use super::earliest;
+use super::guard::Guard;
 use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
@@ -53,12 +54,12 @@ struct Port {
 
 /// What a packet carries for INRPP.
 #[derive(Clone, Copy)]
-struct Signals {
-    back_pressure: Option<BackPressure>,
+pub(super) struct Signals {
+    pub back_pressure: Option<BackPressure>,
     /// That of a packet with a notice is empty: no router holds it for another one.
-    echo: Option<Echo>,
-    notice: Option<Notice>,
-    tag: Option<DetourTag>,
+    pub echo: Option<Echo>,
+    pub notice: Option<Notice>,
+    pub tag: Option<DetourTag>,
 }
 
 impl Signals {
@@ -86,6 +87,7 @@ pub struct Inrpp {
     /// The ports that lead to routers, in order: few of many.
     routers: Vec<(RouterId, PortId)>,
     detours: Detours,
+    guard: Guard,
     /// A packet with a notice has come: those that leave are looked at for one.
     noticed: bool,
     rng: Rng,
@@ -141,11 +143,16 @@ impl Inrpp {
             ports: (0..).zip(ports).map(port).collect(),
             routers: routers.collect(),
             detours: Detours::new(id, &neighbours, settings),
+            guard: Guard::default(),
             noticed: false,
             rng,
             wake: None,
             outbox: Vec::new(),
         }
+    }
+    /// The same, and it believes what `guard` says.
+    pub(super) fn guarded_by(self, guard: Guard) -> Inrpp {
+        Inrpp { guard, ..self }
     }
     /// One interface.
     pub fn view(&self, port: PortId) -> InterfaceView<'_> {
@@ -229,6 +236,22 @@ impl Inrpp {
         }
     }
 
+    /// What counts of the signals of a packet that has come in over `port`.
+    #[inline]
+    fn admit(
+        &mut self,
+        port: PortId,
+        packet: &Packet,
+        signals: Signals,
+        cx: &mut NodeContext<'_>,
+    ) -> Signals {
+        if !self.guard.is_on() || signals.back_pressure.is_none() && signals.notice.is_none() {
+            return signals;
+        }
+        let (admitted, whole) = self.guard.admit(port, packet, signals, cx);
+        self.ports[port.index()].log.ignored_notices += u64::from(!whole);
+        admitted
+    }
     /// An ACK has come in over `port`: the data that it acknowledges leaves there.
     fn on_ack(
         &mut self,
@@ -325,6 +348,7 @@ impl Inrpp {
             return self.keep(port, flow, echo, packet, cx);
         }
         self.notify(port, flow, &mut packet, cx);
+        self.guard.sign(cx.now, port, &packet, cx.arena);
         self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
         Verdict::Forward(port, packet)
     }
@@ -377,6 +401,7 @@ impl Inrpp {
         let (flow, cached) = out.interface.pull(cx.now, &mut self.rng)?;
         let mut packet = cached.what;
         self.notify(port, flow, &mut packet, cx);
+        self.guard.sign(cx.now, port, &packet, cx.arena);
         self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
         self.after(port, cx);
         self.wake_detours(port, cx);
@@ -402,6 +427,7 @@ impl Inrpp {
         self.detours.sent(cx.now, port, wire_len);
         self.detours.charge(cx.now, primary, port, wire_len);
         self.notify(primary, flow, &mut packet, cx);
+        self.guard.sign(cx.now, port, &packet, cx.arena);
         self.after(primary, cx);
         Some(packet)
     }
@@ -502,6 +528,7 @@ impl Forwarding for Inrpp {
             return Verdict::Drop(packet, DropReason::Ttl);
         }
         let signals = Signals::of(&packet, cx.arena);
+        let signals = self.admit(in_port, &packet, signals, cx);
         if let Some(option) = signals.back_pressure {
             self.on_ack(in_port, option, &packet, cx);
         }
@@ -518,6 +545,7 @@ impl Forwarding for Inrpp {
                 self.notify(port, flow, &mut packet, cx);
             }
             self.fold_path([in_port, port], &packet, cx.arena);
+            self.guard.sign(cx.now, port, &packet, cx.arena);
             self.detours.sent(cx.now, port, packet.wire_len());
             return Verdict::Forward(port, packet);
         }
@@ -547,10 +575,12 @@ impl Forwarding for Inrpp {
             return None;
         }
         if express {
+            let signals = self.admit(in_port, packet, signals, cx);
             if let Some(option) = signals.back_pressure {
                 self.on_ack(in_port, option, packet, cx);
             }
             self.fold_path([in_port, port], packet, cx.arena);
+            self.guard.sign(cx.now, port, packet, cx.arena);
             self.detours.sent(cx.now, port, wire_len);
             return Some(port);
         }

@@ -1,5 +1,6 @@
 //! What an INRPP router is configured with.
 
+use super::guard::LinkSecrets;
 use alloc::format;
 use alloc::sync::Arc;
 use core::f64::consts::{PI, SQRT_2};
@@ -106,6 +107,10 @@ pub struct Settings {
     /// packet. Not a key of scenarios.
     #[serde(skip)]
     pub flow_totals: bool,
+    /// Secrets of the links of one router; None: notices are not authenticated. Follows from the
+    /// keys of links.
+    #[serde(skip)]
+    pub secrets: Option<LinkSecrets>,
 }
 
 impl Settings {
@@ -160,6 +165,7 @@ impl Default for Settings {
             forget_after: Span::from_secs(1),
             watchdog: Span::from_millis(200),
             flow_totals: false,
+            secrets: None,
         }
     }
 }

@@ -1,5 +1,6 @@
 //! INRPP as a line of the table of routers.
 
+use super::guard::Guard;
 use super::router::{Inrpp, PortInfo};
 use super::settings::Settings;
 use crate::forwarding::{RouterInit, RouterPort, RouterSettings};
@@ -18,7 +19,9 @@ impl RouterSettings for Settings {
             PortInfo { rate: port.rate, mtu_bytes: port.mtu_bytes, neighbour: neighbour.map(id) }
         };
         let ports: Vec<PortInfo> = init.ports.iter().map(info).collect();
-        Inrpp::new(id(init.node), &ports, self, init.rng)
+        let secrets = self.secrets.as_ref();
+        let guard = secrets.map(|secrets| Guard::new(init.node, init.ports, secrets));
+        Inrpp::new(id(init.node), &ports, self, init.rng).guarded_by(guard.unwrap_or_default())
     }
     fn cache_bytes(&self, port: PortId, rate: Rate) -> u64 {
         self.cache.at(port, rate).total_bytes

@@ -8,7 +8,8 @@ use forebay_sim::Simulation;
 use serde::Serialize;
 use std::collections::BTreeMap;
 
-/// An interface of an INRPP router that has been in another state than P. States are "P", "S&D",
+/// An interface of an INRPP router that has been in another state than P, or has ignored notices.
+/// States are "P", "S&D",
 /// "B" and "DB".
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct InterfaceResult {
@@ -28,6 +29,8 @@ pub struct InterfaceResult {
     pub offered_bytes: u64,
     /// Of those the bytes that left on its detours.
     pub detoured_bytes: u64,
+    /// Notices that came over the link from its other end and were ignored: where links have keys.
+    pub ignored_notices: u64,
 }
 
 /// The interface of an INRPP router that feeds a link; None if another kind of node does.
@@ -44,7 +47,9 @@ pub fn has_left_push(view: &InterfaceView<'_>) -> bool {
 pub(crate) fn interfaces_of(simulation: &Simulation, names: &LinkNames) -> Vec<InterfaceResult> {
     let ids = (0u32..).map(LinkId).zip(names.iter());
     let seen = ids.filter_map(|(id, name)| {
-        let view = interface(simulation, id).filter(has_left_push)?;
+        let shown =
+            |view: &InterfaceView<'_>| has_left_push(view) || view.ignored_notices() > 0;
+        let view = interface(simulation, id).filter(shown)?;
         let CacheLimits { low_bytes, high_bytes, total_bytes } = view.limits();
         let states = || State::ALL.iter().map(|state| state.name());
         let first = states().zip(view.first_entered());
@@ -59,6 +64,7 @@ pub(crate) fn interfaces_of(simulation: &Simulation, names: &LinkNames) -> Vec<I
             cache_drops: view.dropped_packets(),
             offered_bytes: view.offered_bytes(),
             detoured_bytes: view.detoured_bytes(),
+            ignored_notices: view.ignored_notices(),
         })
     });
     seen.collect()

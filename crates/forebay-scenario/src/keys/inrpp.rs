@@ -51,6 +51,10 @@ sections! {
             /// time ("8s"), which sets `total`; or a table of sizes. An interface that no INRPP
             /// flow uses at the start then has the paper's. Default: "margin".
             cache: GivenCache,
+            /// Key with which neighbouring routers authenticate notices, on all links between INRPP
+            /// routers, at least 16 bytes. Routers then ignore what hosts forge, and ACKs carry 7
+            /// bytes more. Default: none. Example: "not known elsewhere".
+            key: String,
         }
     }
     /// Cache of an interface: three sizes ("10MB"), or three times at the rate of the interface

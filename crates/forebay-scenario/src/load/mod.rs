@@ -16,7 +16,7 @@ use crate::keys::inrpp::NAME;
 use crate::keys::routes;
 use crate::keys::tcp::Tcp;
 use crate::model::protocols::Names;
-use crate::plan::{caches, mtu_check, network, outline, queues, samples};
+use crate::plan::{caches, inrpp_keys, mtu_check, network, outline, queues, samples};
 use crate::registry::tables::{self, ParamTables};
 use crate::registry::{Registry, named};
 use crate::resolve::{
@@ -183,6 +183,7 @@ fn check_sizes(
         let given = file.inrpp.as_ref().map(|at| &at.value.table);
         faults.keep(caches::check(scenario, given));
     }
+    inrpp_keys::check(scenario, file, topology, faults);
     if faults.is_empty() {
         let places = network::Places { file, topology, tables };
         faults.keep(network::check(scenario, &places));

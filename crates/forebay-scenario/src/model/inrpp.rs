@@ -4,6 +4,7 @@ use crate::format::fields::Field;
 use crate::keys::inrpp::{CACHE, CacheRule, GivenCache, sizes};
 use crate::registry::inrpp::params;
 use forebay_router::inrpp::Settings;
+use std::sync::Arc;
 
 /// INRPP in a scenario.
 #[derive(Clone, Debug, PartialEq)]
@@ -13,11 +14,13 @@ pub struct InrppNetwork {
     /// True if each cache has the size that the margin rule gives it; that of `settings` is for
     /// interfaces that no flow of INRPP takes at the start.
     pub margin_rule: bool,
+    /// Key of links that have none of their own.
+    pub key: Option<Arc<str>>,
 }
 
 impl Default for InrppNetwork {
     fn default() -> InrppNetwork {
-        InrppNetwork { settings: Settings::default(), margin_rule: true }
+        InrppNetwork { settings: Settings::default(), margin_rule: true, key: None }
     }
 }
 

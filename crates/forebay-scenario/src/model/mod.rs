@@ -125,6 +125,8 @@ pub struct Link {
     pub reverse: LinkDirection,
     /// Its cost in routes.
     pub weight: u32,
+    /// Key with which its INRPP routers authenticate notices; None: that of [`InrppNetwork`].
+    pub inrpp_key: Option<Arc<str>>,
 }
 
 /// One direction of a link.

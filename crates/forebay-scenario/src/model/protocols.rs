@@ -73,7 +73,9 @@ impl Scenario {
     pub fn spec(&self, protocol: &str) -> Option<AlgorithmSpec> {
         let given = self.specs.iter().find(|spec| spec.name == protocol);
         let given = given.map(|spec| spec.algorithm.clone());
-        given.or_else(|| self.registry.algorithm(protocol).map(|algorithm| algorithm.spec()))
+        let spec = given
+            .or_else(|| self.registry.algorithm(protocol).map(|algorithm| algorithm.spec()))?;
+        Some(if self.has_link_keys() { spec.guarded() } else { spec })
     }
 
     /// What text and figures call a protocol: for a variant without a title its name.

@@ -2,6 +2,7 @@ pub(crate) mod attacks;
 pub(crate) mod build;
 pub(crate) mod caches;
 pub(crate) mod inrpp;
+pub(crate) mod inrpp_keys;
 pub(crate) mod margin;
 pub mod memory_estimate;
 pub(crate) mod mtu_check;

@@ -7,7 +7,7 @@ use crate::format::item::whole;
 use crate::format::names::Name;
 use crate::keys::file::{EventEntry, File};
 use crate::keys::inrpp;
-use crate::plan::{caches, mtu_check};
+use crate::plan::{caches, inrpp_keys, mtu_check};
 use crate::registry::protocol::NetworkRequirements;
 use crate::registry::tables::ParamTables;
 use crate::registry::{Chosen, Kind, Line, Routers, Schemes};
@@ -141,7 +141,9 @@ impl Scenario {
             routers.insert(id, router);
         }
         let specs = routers.iter_mut().map(|(&id, (_, spec))| (id, spec));
-        caches::fit(self, needs[0].0, &mut specs.collect::<Vec<_>>());
+        let mut specs: Vec<_> = specs.collect();
+        caches::fit(self, needs[0].0, &mut specs);
+        inrpp_keys::fit(self, &mut specs);
         caches::check_routers(self, routers.iter().map(|(&id, (_, spec))| (id, spec)))?;
         Ok(routers)
     }

@@ -325,6 +325,7 @@ impl Table<'_> {
                 dst,
                 start: Time::ZERO,
                 start_law: None,
+                arrival: None,
                 bytes: None,
                 size_law: None,
                 life,

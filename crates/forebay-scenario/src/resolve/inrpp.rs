@@ -6,6 +6,7 @@ use crate::format::fields::Spanned;
 use crate::keys::file::File;
 use crate::keys::inrpp::{InrppKeys, InrppTable, NAME, cache};
 use crate::model::inrpp::InrppNetwork;
+use crate::plan::inrpp_keys::checked;
 use crate::registry::inrpp::{params, settings};
 use crate::registry::named::given;
 use crate::registry::{Chosen, Routers};
@@ -45,7 +46,9 @@ pub(crate) fn resolve(
     if let Some(at) = &table.cache {
         settings.cache = faults.or(cache(at), settings.cache);
     }
-    InrppNetwork { settings, margin_rule }
+    let key = table.key.as_ref().map(|at| checked(at, || "inrpp.key".to_string()));
+    let key = faults.keep(key.transpose()).flatten();
+    InrppNetwork { settings, margin_rule, key }
 }
 
 /// The routers of a list, each once, in order of id.
@@ -70,6 +73,10 @@ fn named(names: &[Spanned<String>], topology: &Topology, faults: &mut Faults) ->
 
 /// The table that says every setting.
 pub(crate) fn describe(network: &InrppNetwork) -> InrppTable {
-    let table = InrppKeys { routers: None, cache: Spanned::some(network.cache()) };
+    let table = InrppKeys {
+        routers: None,
+        cache: Spanned::some(network.cache()),
+        key: network.key.as_ref().map(|key| Spanned::new(key.to_string())),
+    };
     InrppTable { table, params: given(&params(&network.settings)) }
 }

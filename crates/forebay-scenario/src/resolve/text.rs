@@ -179,6 +179,7 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
         name: some(link.name.clone()),
         reverse: (!symmetric).then(|| Spanned::new(params(&link.reverse))),
         weight: (link.weight != 1).then(|| Spanned::new(link.weight)),
+        inrpp_key: link.inrpp_key.as_ref().map(|key| Spanned::new(key.to_string())),
         params: params(&link.forward),
     }
 }

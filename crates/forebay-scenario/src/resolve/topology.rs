@@ -19,6 +19,7 @@ use crate::keys::links::LinkParams;
 use crate::keys::reassembly;
 use crate::keys::routes;
 use crate::keys::schedules::ScheduleKey;
+use crate::plan::inrpp_keys::checked;
 use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
 use crate::resolve::link_rate::pace_of;
@@ -414,13 +415,17 @@ impl Topology {
             .weight
             .as_ref()
             .map_or(Ok(1), |at| routes::weight(at.value, |problem| at.fault(problem)));
-        let (((a, b), wires), weight) = both(both(ends, wires), weight)?;
+        let of = || format!("the link `{}-{}`", link.a.value, link.b.value);
+        let key = link.inrpp_key.as_ref().map(|at| checked(at, of)).transpose();
+        let ((((a, b), wires), weight), key) = both(both(both(ends, wires), weight), key)?;
         let name = link.name.as_ref().map(|name| name.value.clone());
         let fault = |problem| match &link.name {
             Some(name) => name.fault(problem),
             None => entry.fault(problem).hint("give one of them another `name`"),
         };
-        self.add_link(name, Joined { ends: [a, b], weight, wires: &wires }, fault)
+        self.add_link(name, Joined { ends: [a, b], weight, wires: &wires }, fault)?;
+        self.links.last_mut().expect("it was added").inrpp_key = key;
+        Ok(())
     }
 
     fn add_link(
@@ -449,7 +454,7 @@ impl Topology {
         self.ports[b.index()].push(LinkId(2 * index as u32 + 1));
         self.origins.push([wires[0].origin.clone(), wires[1].origin.clone()]);
         let [forward, reverse] = [wires[0].direction.clone(), wires[1].direction.clone()];
-        self.links.push(Link { name, a, b, forward, reverse, weight });
+        self.links.push(Link { name, a, b, forward, reverse, weight, inrpp_key: None });
         Ok(())
     }
 }
