@@ -2,7 +2,7 @@
 //! more or less, as the windows of the connection's other paths say.
 
 use crate::controller::{
-    Ack, Congestion, Controller, Init, Limits, Recovered, RttView, SeriesSample, Sent, Sibling,
+    Ack, Congestion, Controller, Init, Limits, Recovered, RttView, Sent, SeriesSample, Sibling,
     Tag, Timeout, Traits,
 };
 use crate::newreno::{NewReno, Params};

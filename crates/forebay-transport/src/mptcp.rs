@@ -17,8 +17,9 @@ const CAPABLE_V1: u8 = CAPABLE | 1;
 const CAPABLE_H: u8 = 0x01;
 const CAPABLE_CHECKSUM: u8 = 0x80;
 
-/// The longest data sequence signal that is written: DATA_ACK and mapping, with 4 bytes each.
-pub(crate) const SIGNAL_BYTES: u16 = 18;
+/// Option bytes of the data sequence signal on all data of MPTCP: DATA_ACK and mapping, with numbers
+/// of 4 bytes (RFC 8684 section 3.3).
+pub const SIGNAL_BYTES: u16 = 18;
 /// MP_CAPABLE with both keys, and with the length of data behind them.
 const KEYS_BYTES: usize = 20;
 
@@ -103,9 +104,8 @@ impl Opening {
         let key = |at: usize| Some(u64::from_be_bytes(data.get(at..at + 8)?.try_into().ok()?));
         match (head & 0xf0, data.len() + 2) {
             (CAPABLE, _) => {
-                let understood = head == CAPABLE_V1
-                    && flags & CAPABLE_H != 0
-                    && flags & CAPABLE_CHECKSUM == 0;
+                let understood =
+                    head == CAPABLE_V1 && flags & CAPABLE_H != 0 && flags & CAPABLE_CHECKSUM == 0;
                 understood.then(|| Opening::Capable { keys: [key(2), key(10)] })
             }
             (JOIN, 12) => Some(Opening::Join { address: flags, token: word(2)?, nonce: word(6)? }),
@@ -113,9 +113,7 @@ impl Opening {
                 let proof = data.get(2..10)?.try_into().ok()?;
                 Some(Opening::JoinReply { address: flags, proof, nonce: word(10)? })
             }
-            (JOIN, 24) => {
-                Some(Opening::JoinAck { proof: data.get(2..22)?.try_into().ok()? })
-            }
+            (JOIN, 24) => Some(Opening::JoinAck { proof: data.get(2..22)?.try_into().ok()? }),
             _ => None,
         }
     }
@@ -304,6 +302,7 @@ mod tests {
     const TOKEN: u32 = 0x6684_0dda;
     const FIRST: u32 = 0xd29d_6f72 + 1;
     const PROOF: [u8; 20] = [
-        0x18, 0xe8, 0xc3, 0x09, 0xf0, 0xb7, 0x1b, 0x5f, 0xd3, 0x58, 0x2f, 0xde, 0xfb, 0x62, 0x25, 0x84, 0xd7, 0xe5, 0x74, 0xa8,
+        0x18, 0xe8, 0xc3, 0x09, 0xf0, 0xb7, 0x1b, 0x5f, 0xd3, 0x58, 0x2f, 0xde, 0xfb, 0x62, 0x25,
+        0x84, 0xd7, 0xe5, 0x74, 0xa8,
     ];
 }

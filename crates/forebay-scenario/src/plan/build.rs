@@ -21,6 +21,7 @@ impl Scenario {
             let kind = kind_of(flow, bytes, protocol);
             kinds.iter().position(|&known| known == kind).expect("every kind of flow was listed")
         };
+        let multipath: Vec<bool> = kinds.iter().map(|(name, _)| self.is_multipath(name)).collect();
         let flows = self.flows.iter().zip(0..);
         let network = self.network(protocol);
         let network =
@@ -32,7 +33,7 @@ impl Scenario {
             links: self.directed_links(seed, &network),
             routes: self.routes,
             transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
-            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place)).collect(),
+            flows: flows.map(|(flow, id)| self.flow(flow, id, seed, place, &multipath)).collect(),
             events: self.all_events(seed),
             reassembly: self.reassembly,
             reassembly_of: (0..)
@@ -109,6 +110,7 @@ impl Scenario {
         id: u64,
         seed: u64,
         transport: impl Fn((&Flow, Option<u64>)) -> usize,
+        multipath: &[bool],
     ) -> FlowSpec {
         let mut rng = Rng::new(seed, Stream::StartJitter, id);
         let jitter = Span::from_nanos(rng.below(self.start_jitter.as_nanos() + 1));
@@ -118,14 +120,16 @@ impl Scenario {
         let bytes = flow.size_law.map_or(flow.bytes, |law| {
             Some(law.draw_bytes(&mut Rng::new(seed, Stream::FlowSize, id)))
         });
+        let transport = transport((flow, bytes));
+        let shared = multipath[transport];
         FlowSpec {
             src: flow.src,
             dst: flow.dst,
             start: flow.start + late + jitter,
             bytes,
             life: flow.life.clone(),
-            transport: transport((flow, bytes)),
-            paths: Vec::new(),
+            transport,
+            paths: flow.paths.as_deref().filter(|_| shared).map_or(Vec::new(), <[_]>::to_vec),
         }
     }
 }

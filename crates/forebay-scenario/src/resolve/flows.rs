@@ -12,10 +12,11 @@ use crate::keys::life::Rounds;
 use crate::model::protocols::Names;
 use crate::model::sizes::SizeClasses;
 use crate::resolve::life::{self, Waiting};
+use crate::resolve::paths;
 use crate::resolve::sizes;
 use crate::resolve::topology::{MAX_ENTITIES, Topology, numbers};
 use forebay_base::units::MAX_SPAN;
-use forebay_base::{NodeId, Span, Time};
+use forebay_base::{NodeId, PortId, Span, Time};
 use forebay_net::TimeDistribution;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -113,6 +114,7 @@ impl Table<'_> {
                 life::check_stop(flow.stop.as_ref(), start)?;
             }
             let (src, dst) = both(self.end(&flow.src, number), self.end(&flow.dst, number))?;
+            let paths = paths::of_group(flow.paths.as_ref(), [src, dst], number, self.topology)?;
             let start = Time::ZERO + start;
             let life = life.clone().map(Box::new);
             let by_size = by_size.clone();
@@ -124,6 +126,7 @@ impl Table<'_> {
                 bytes,
                 size_law,
                 life,
+                paths,
                 protocol: protocol.clone(),
                 class: class.clone(),
                 by_size,
@@ -203,7 +206,9 @@ impl Table<'_> {
     fn push(&mut self, flow: Flow, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
         let name = |node: NodeId| self.topology.nodes[node.index()].name.clone();
         self.two(flow.src, flow.dst, &fault)?;
-        if !self.reach.joined(self.topology, flow.src, flow.dst) {
+        let first = [(PortId(0), PortId(0))];
+        let mut paths = flow.paths.as_deref().unwrap_or(&first).iter();
+        if !paths.all(|&path| self.reach.joined(self.topology, [flow.src, flow.dst], path)) {
             let (from, to) = (name(flow.src), name(flow.dst));
             let follows = self.topology.lost.any_of_network();
             return Err(fault(Problem::NoRoute { from, to }).following(follows));
@@ -268,8 +273,19 @@ impl Table<'_> {
         let (bytes, start) = (Some(bytes), Time::ZERO + start);
         let life = life.map(Box::new);
         let (start_law, size_law, protocol, by_size) = (None, None, None, None);
-        let flow =
-            Flow { src, dst, start, start_law, bytes, size_law, life, protocol, class, by_size };
+        let flow = Flow {
+            src,
+            dst,
+            start,
+            start_law,
+            bytes,
+            size_law,
+            life,
+            paths: paths::default(src, dst, self.topology),
+            protocol,
+            class,
+            by_size,
+        };
         self.push(flow, |problem| row.fault(ends[1], problem))?;
         // Where a row before this one is wrong, rows are not known by their numbers.
         let flow = self.flows.len() - 1;
@@ -326,10 +342,18 @@ impl Reach {
         node
     }
 
-    /// True if there is a path between the first ports of two hosts.
-    fn joined(&mut self, topology: &Topology, src: NodeId, dst: NodeId) -> bool {
-        let next = |node: NodeId| topology.ports(node).first().map(|&id| topology.other_end(id));
-        match (next(src), next(dst)) {
+    /// True if there is a path between two hosts that leaves the first, and enters the second, by
+    /// these ports.
+    fn joined(
+        &mut self,
+        topology: &Topology,
+        [src, dst]: [NodeId; 2],
+        (leaves, enters): (PortId, PortId),
+    ) -> bool {
+        let next = |node: NodeId, port: PortId| {
+            topology.ports(node).get(port.index()).map(|&id| topology.other_end(id))
+        };
+        match (next(src, leaves), next(dst, enters)) {
             (Some(a), Some(b)) => {
                 let routers = !topology.is_host(a) && !topology.is_host(b);
                 (a == dst && b == src) || routers && self.root(a.0) == self.root(b.0)

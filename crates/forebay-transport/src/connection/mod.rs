@@ -6,9 +6,7 @@ mod streams;
 mod subflows;
 mod write;
 
-use crate::api::{
-    Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup,
-};
+use crate::api::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 
 use crate::config::TcpConfig;
 use crate::mptcp::Signal;
@@ -312,7 +310,9 @@ impl Connection {
             return false;
         }
         let expired = match self.progress.ended {
-            None => self.paths.iter().any(|path| path.first_timer() <= now) || self.is_repeat_due(now),
+            None => {
+                self.paths.iter().any(|path| path.first_timer() <= now) || self.is_repeat_due(now)
+            }
             Some(_) => self.earliest() <= now,
         };
         for path in 0..self.paths.len() {
