@@ -238,7 +238,10 @@ impl Streams {
         }
         while self.reinject_one(now, paths, config) {}
         while let Some(len) = self.next_len(config) {
-            let Some(path) = self.best(now, paths, config, len, 0) else { break };
+            let Some(path) = self.best(now, paths, config, len, 0) else {
+                paths.iter_mut().for_each(Path::note_assigned_full);
+                break;
+            };
             let len = len.min(path.chunk());
             path.assign(self.nxt, len);
             self.nxt += len;

@@ -278,6 +278,10 @@ impl Path {
     pub(crate) fn assign(&mut self, data: u64, len: u64) {
         self.sender.assign(data, len);
     }
+    /// More data waits than its congestion window lets it be assigned.
+    pub(crate) fn note_assigned_full(&mut self) {
+        self.sender.note_assigned_full();
+    }
     /// Data assigned and not acknowledged.
     pub(crate) fn unacked_runs(&self) -> impl Iterator<Item = Mapping> + '_ {
         let una = self.sender.una();
