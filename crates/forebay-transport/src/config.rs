@@ -124,6 +124,10 @@ pub struct TcpConfig {
     pub send_buffer_bytes: u64,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
+    /// Over several paths, where the window of the peer is full and the fastest path has room: it
+    /// sends again what holds the window up, and the path that carries that halves its cwnd.
+    // Raiciu et al., "How hard can it be?", 2012, section 4.2; on in the first MPTCP of Linux.
+    pub opportunistic_retransmission: bool,
     /// Negotiate ECN (RFC 3168).
     pub ecn: bool,
     /// Pacing of controllers that set a window: "off" or a table.

@@ -30,6 +30,7 @@ const MODERN: TcpConfig = TcpConfig {
     receive_buffer_bytes: 4 << 20,
     send_buffer_bytes: 4 << 20,
     limited_transmit: true, // RFC 3042
+    opportunistic_retransmission: true,
     ecn: false,
     pacing: Pacing::Off,
     dont_fragment: true, // RFC 1191
@@ -63,8 +64,9 @@ const NS3_2015: TcpConfig = TcpConfig {
     receive_buffer_bytes: 131_072, // RcvBufSize; MaxWindowSize 65535 bounds what is offered
     send_buffer_bytes: 131_072,    // SndBufSize
     limited_transmit: false,       // TcpNewReno LimitedTransmit
-    ecn: false,                    // not in that release
-    pacing: Pacing::Off,           // not in that release
+    opportunistic_retransmission: true,
+    ecn: false,          // not in that release
+    pacing: Pacing::Off, // not in that release
     // ns-3 leaves DF clear; set here, so that only schemes that ask for it are cut
     dont_fragment: true,
     fast_path: true,
@@ -101,6 +103,7 @@ const LINUX_6_18: TcpConfig = TcpConfig {
     receive_buffer_bytes: 6 << 20, // net.ipv4.tcp_rmem[2], without auto-tuning
     send_buffer_bytes: LINUX_SEND_BUFFER_BYTES, // net.ipv4.tcp_wmem[2], without auto-tuning
     limited_transmit: true,
+    opportunistic_retransmission: true,
     ecn: false,          // net.ipv4.tcp_ecn 2: accepted, not asked for
     pacing: Pacing::Off, // pfifo_fast or fq_codel without sch_fq; BBR paces by its rate
     dont_fragment: true, // net.ipv4.ip_no_pmtu_disc 0

@@ -17,6 +17,7 @@ use crate::keys::kinds::{Routers, Schemes, Word};
 use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
 use crate::keys::links::LinkParams;
 use crate::keys::named::{Named, Param, param};
+use crate::keys::paths::{Homes, PathsOf};
 use crate::keys::reassembly::ReassemblyTable;
 use crate::keys::routes::RoutesTable;
 use crate::keys::sizes::SizeOf;
@@ -179,10 +180,11 @@ sections! {
             count: u32,
             /// Number of the first host of the group. Default: 0. Example: 1.
             first: u32,
-            /// Router at the other endpoint of the access link, whose name is then "host-router".
-            /// In a group "{}" stands for the number of the host. Without `attach`, declare the
-            /// links of the host under `links`. Example: "r0".
-            attach: String,
+            /// Router at the other endpoint of the access link, whose name is then "host-router";
+            /// or an array of routers, with a link to each. In a group "{}" stands for the number of
+            /// the host. Without `attach`, declare the links of the host under `links`. Example:
+            /// "r0".
+            attach: Homes,
             /// What differs in the direction from router to host.
             reverse: LinkParams,
             /// Access delay added per successive host of the group, in both directions. Default:
@@ -259,6 +261,11 @@ sections! {
             /// Protocol of the flow, whatever the run compares. Default: the protocol of the run.
             /// Example: "cubic".
             protocol: String,
+            /// Paths of a protocol that uses several (MPTCP): how many, over the links of each host in
+            /// turn; or for each path the link of `src` and that of `dst`, `[["s-r0", "d-r2"],
+            /// ["s-r1", "d-r2"]]`. Other protocols use the first link of each host. Range: 1 to 8.
+            /// Default: as many as the host with more links has. Example: 2.
+            paths: PathsOf,
             /// Class of the flow: results then have all metrics of flows for each class, too.
             /// Default: the protocol of the flow. Example: "web".
             class: String,

@@ -10,6 +10,7 @@ pub(crate) mod links;
 pub(crate) mod losses;
 pub(crate) mod middleboxes;
 pub(crate) mod named;
+pub(crate) mod paths;
 pub(crate) mod reassembly;
 pub(crate) mod routes;
 pub(crate) mod schedules;

@@ -17,7 +17,7 @@ use arrivals::Arrival;
 use attacks::Attack;
 use channels::{Channel, TraceFile};
 use expectation::Expectation;
-use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
+use forebay_base::{IpVersion, NodeId, PortId, Rate, Span, Time};
 use forebay_net::{
     AppSchedule, EventSpec, NetEvent, ReassemblyLimits, RouteRule, TimeDistribution, WireSpec,
 };
@@ -178,6 +178,9 @@ pub struct Flow {
     pub size_law: Option<SizeDistribution>,
     /// Behaviour of its application other than writing all that at the start; None of most flows.
     pub life: Option<Box<AppSchedule>>,
+    /// The paths of a protocol that uses several, as ports of both hosts; None: one, over the first
+    /// port of each.
+    pub paths: Option<Arc<[(PortId, PortId)]>>,
     /// Its own protocol, whatever the run compares.
     pub protocol: Option<Name>,
     /// Its class in results; None: its protocol.

@@ -23,8 +23,10 @@ impl Scenario {
             kinds.iter().position(|&known| known == kind).expect("every kind of flow was listed")
         };
         let mut times = ArrivalTimes::new(seed);
+        let multipath: Vec<bool> = kinds.iter().map(|(name, _)| self.is_multipath(name)).collect();
         let flows = self.flows.iter().zip(0..);
-        let flows = flows.map(|(flow, id)| self.flow(flow, id, seed, &mut times, place));
+        let flows =
+            flows.map(|(flow, id)| self.flow(flow, id, seed, &mut times, place, &multipath));
         let network = self.network(protocol);
         let network =
             network.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
@@ -113,6 +115,7 @@ impl Scenario {
         seed: u64,
         times: &mut ArrivalTimes,
         transport: impl Fn((&Flow, Option<u64>)) -> usize,
+        multipath: &[bool],
     ) -> FlowSpec {
         let draws = |stream| Rng::new(seed, stream, id);
         let jitter = draws(Stream::StartJitter).below(self.start_jitter.as_nanos() + 1);
@@ -132,14 +135,16 @@ impl Scenario {
             }
             _ => flow.size_law.map_or(flow.bytes, |law| Some(law.draw_bytes(rng))),
         };
+        let transport = transport((flow, bytes));
+        let shared = multipath[transport];
         FlowSpec {
             src: flow.src,
             dst: flow.dst,
             start: start + jitter,
             bytes,
             life: flow.life.clone(),
-            transport: transport((flow, bytes)),
-            paths: Vec::new(),
+            transport,
+            paths: flow.paths.as_deref().filter(|_| shared).map_or(Vec::new(), <[_]>::to_vec),
         }
     }
 }

@@ -18,6 +18,7 @@ impl Scenario {
         notes.extend(self.short_packet_notes());
         notes.extend(self.beside_notes());
         notes.extend(self.order_notes());
+        notes.extend(self.single_path_notes());
         notes
     }
 

@@ -27,7 +27,8 @@ pub(crate) fn outline(file: &File, files: &Files) -> Outline {
     for group in file.hosts.iter().flat_map(|at| &at.value) {
         let count = number(group.value.count.as_ref());
         outline.nodes += count;
-        outline.links += if group.value.attach.is_some() { count } else { 0 };
+        let homes = group.value.attach.as_ref().map_or(0, |at| at.value.0.len() as u64);
+        outline.links += homes * count;
     }
     if let Some(at) = &file.topology {
         add_map(at, files, &mut outline);

@@ -16,11 +16,14 @@ use crate::model::sizes::SizeClasses;
 use crate::resolve::arrivals::{self, Offered, Processes};
 use crate::resolve::life::{self, Waiting};
 use crate::resolve::maps;
+use crate::resolve::paths;
 use crate::resolve::sizes;
 use crate::resolve::tcp::TCP_HEADER_BYTES;
 use crate::resolve::topology::{MAX_ENTITIES, Topology, numbers};
 use forebay_base::units::MAX_SPAN;
-use forebay_base::{IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, NodeId, Rate, Span, Time};
+use forebay_base::{
+    IPV4_HEADER_BYTES, IPV6_HEADER_BYTES, IpVersion, NodeId, PortId, Rate, Span, Time,
+};
 use forebay_net::{AppSchedule, TimeDistribution, Writing};
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -120,10 +123,12 @@ impl Table<'_> {
             if flow.after.is_none() {
                 life::check_stop(flow.stop.as_ref(), start)?;
             }
+            let number = src;
             let (src, dst) = both(self.end(&flow.src, src), self.end(&flow.dst, dst))?;
+            let paths = paths::of_group(flow.paths.as_ref(), [src, dst], number, self.topology)?;
             let arrival = process.as_mut().map(|of| of.next(src, self.topology));
             let start = Time::ZERO + start;
-            let made = Flow { src, dst, start, arrival, ..pattern.flow.clone() };
+            let made = Flow { src, dst, start, arrival, paths, ..pattern.flow.clone() };
             self.push_rounds(group, made, pattern.rounds)?;
         }
         self.processes.end(process);
@@ -171,6 +176,7 @@ impl Table<'_> {
             bytes,
             size_law,
             life,
+            paths: None,
             protocol,
             class,
             by_size,
@@ -264,7 +270,9 @@ impl Table<'_> {
     fn push(&mut self, flow: Flow, fault: impl Fn(Problem) -> Fault) -> Result<(), Fault> {
         let name = |node: NodeId| self.topology.nodes[node.index()].name.clone();
         self.two(flow.src, flow.dst, &fault)?;
-        if !self.reach.joined(self.topology, flow.src, flow.dst) {
+        let first = [(PortId(0), PortId(0))];
+        let mut paths = flow.paths.as_deref().unwrap_or(&first).iter();
+        if !paths.all(|&path| self.reach.joined(self.topology, [flow.src, flow.dst], path)) {
             let (from, to) = (name(flow.src), name(flow.dst));
             let follows = self.topology.lost.any_of_network();
             return Err(fault(Problem::NoRoute { from, to }).following(follows));
@@ -329,6 +337,7 @@ impl Table<'_> {
                 bytes: None,
                 size_law: None,
                 life,
+                paths: paths::default(src, dst, self.topology),
                 protocol: None,
                 class: None,
                 by_size: None,
@@ -399,6 +408,7 @@ impl Table<'_> {
             bytes,
             size_law: None,
             life,
+            paths: paths::default(src, dst, self.topology),
             protocol: None,
             class,
             by_size: None,
@@ -459,10 +469,18 @@ impl Reach {
         node
     }
 
-    /// True if there is a path between the first ports of two hosts.
-    fn joined(&mut self, topology: &Topology, src: NodeId, dst: NodeId) -> bool {
-        let next = |node: NodeId| topology.ports(node).first().map(|&id| topology.other_end(id));
-        match (next(src), next(dst)) {
+    /// True if there is a path between two hosts that leaves the first, and enters the second, by
+    /// these ports.
+    fn joined(
+        &mut self,
+        topology: &Topology,
+        [src, dst]: [NodeId; 2],
+        (leaves, enters): (PortId, PortId),
+    ) -> bool {
+        let next = |node: NodeId, port: PortId| {
+            topology.ports(node).get(port.index()).map(|&id| topology.other_end(id))
+        };
+        match (next(src, leaves), next(dst, enters)) {
             (Some(a), Some(b)) => {
                 let routers = !topology.is_host(a) && !topology.is_host(b);
                 (a == dst && b == src) || routers && self.root(a.0) == self.root(b.0)

@@ -9,6 +9,7 @@ pub(crate) mod inrpp;
 pub(crate) mod life;
 pub(crate) mod link_rate;
 pub(crate) mod maps;
+pub(crate) mod paths;
 pub(crate) mod protocols;
 pub(crate) mod queues;
 pub(crate) mod routes;

@@ -17,7 +17,7 @@ use crate::resolve::tcp;
 use crate::resolve::topology::Topology;
 use forebay_base::{Rng, Stream};
 use forebay_cc::{AckPolicy, AnyController, Controller, Init, LossPolicy};
-use forebay_transport::{TcpConfig, data_option_bytes};
+use forebay_transport::{SIGNAL_BYTES, TcpConfig, data_option_bytes};
 
 impl Scenario {
     /// Configuration of the connections of a protocol.
@@ -50,7 +50,13 @@ impl Scenario {
 
     /// Bytes of options that the sender of a protocol puts on all data.
     fn stamped_bytes(&self, protocol: &str) -> u16 {
-        self.controller(protocol).traits().option_bytes
+        let traits = self.controller(protocol).traits();
+        traits.option_bytes + if traits.multipath { SIGNAL_BYTES } else { 0 }
+    }
+
+    /// The connections of a protocol are those of MPTCP.
+    pub(crate) fn is_multipath(&self, protocol: &str) -> bool {
+        self.controller(protocol).traits().multipath
     }
 
     /// A controller of that protocol at its start.

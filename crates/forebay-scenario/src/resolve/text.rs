@@ -21,11 +21,12 @@ use crate::resolve::attacks;
 use crate::resolve::events;
 use crate::resolve::inrpp;
 use crate::resolve::life;
+use crate::resolve::paths;
 use crate::resolve::sizes;
 use crate::resolve::tcp;
 use crate::resolve::tcp_of;
 use crate::{Channel, Flow, Link, LinkDirection, ProtocolSpec, Scenario};
-use forebay_base::Time;
+use forebay_base::{NodeId, PortId, Time};
 use forebay_net::{ReassemblyLimits, RouteRule, TimeDistribution};
 use forebay_queue::Limit;
 use std::fmt::Write;
@@ -103,7 +104,7 @@ fn is_list(value: &toml::Value) -> bool {
 }
 
 fn file(scenario: &Scenario) -> File {
-    let name = |id: forebay_base::NodeId| scenario.nodes[id.index()].name.clone();
+    let name = |id: NodeId| scenario.nodes[id.index()].name.clone();
     let of = |host: bool| scenario.nodes.iter().filter(move |n| n.is_host == host);
     let host = |node: &crate::Node| {
         let name = Spanned::new(node.name.clone());
@@ -113,6 +114,9 @@ fn file(scenario: &Scenario) -> File {
     let is_inrpp = scenario.inrpp != InrppNetwork::default() || !scenario.ever_inrpp().is_empty();
     let differs = scenario.reassembly != ReassemblyLimits::of(scenario.ip_version);
     let routed = scenario.routes != RouteRule::default();
+    let links = scenario.links_of_nodes();
+    let link_name =
+        |node: NodeId, port: PortId| scenario.links[links[node.index()][port.index()]].name.clone();
     let seconds = |time: Time| Seconds(time.since(Time::ZERO));
     let events = scenario.events.iter();
     let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
@@ -137,7 +141,10 @@ fn file(scenario: &Scenario) -> File {
         routers: some(all(of(false).map(router))),
         hosts: some(all(of(true).map(host))),
         links: some(all(scenario.links.iter().map(|l| link(l, name(l.a), name(l.b))))),
-        flows: some(all(scenario.flows.iter().map(|f| flow(f, name(f.src), name(f.dst))))),
+        flows: some(all(scenario.flows.iter().map(|f| FlowGroup {
+            paths: paths::describe(f, link_name).map(Spanned::new),
+            ..flow(f, name(f.src), name(f.dst))
+        }))),
         events: some(all(events)),
         attacks: some(all(scenario.attacks.iter().map(|a| attacks::describe(a, scenario)))),
         csv: None,

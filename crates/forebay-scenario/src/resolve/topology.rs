@@ -10,7 +10,7 @@ use self::map_plan::MapPlan;
 use crate::OnMap;
 use crate::format::csv;
 use crate::format::fault::{Fault, Problem};
-use crate::format::faults::{Faults, Unresolved, both};
+use crate::format::faults::{Faults, Unresolved, all, both};
 use crate::format::fields::{Spanned, shown};
 use crate::format::source::{Sources, is_unseen};
 use crate::format::units::MAX_DELAY;
@@ -153,8 +153,8 @@ fn check_ends(group: &Spanned<HostEntry>, most: usize) -> Result<(), Fault> {
 const NO_LINK_HINT: &str =
     "give the router of an access link with `attach`, or a link under [[links]]";
 
-/// The router that a group of hosts is attached to, and both directions of its links.
-type Access<'a> = (&'a Spanned<String>, [Placed; 2]);
+/// The routers that a group of hosts is attached to, and both directions of its links.
+type Access<'a> = (&'a [Spanned<String>], [Placed; 2]);
 
 impl Topology {
     /// The node that a value names.
@@ -275,8 +275,11 @@ impl Topology {
                 return Err(host.name.fault(Problem::Conflict(text.into())));
             }
             // Before a host is made that will find no port.
-            let one_router = host.attach.as_ref().is_some_and(|at| !at.value.contains("{}"));
-            if one_router && count.value > u32::from(MAX_PORTS) {
+            let is_one = |router: &Spanned<String>| !router.value.contains("{}");
+            let homes = host.attach.as_ref();
+            if homes.is_some_and(|homes| homes.value.0.iter().any(is_one))
+                && count.value > u32::from(MAX_PORTS)
+            {
                 return Err(count.fault(too_many("links of one node", count.value as usize)));
             }
         }
@@ -293,15 +296,17 @@ impl Topology {
     /// The access links of a group.
     fn attach(&mut self, group: &Spanned<HostEntry>, defaults: &LinkParams) -> Result<(), Fault> {
         let host = &group.value;
-        let Some((router, mut wires)) = self.access(group, defaults)? else { return Ok(()) };
+        let Some((homes, mut wires)) = self.access(group, defaults)? else { return Ok(()) };
         for (i, number) in (0..).zip(numbers(host.count.as_ref(), host.first.as_ref())?) {
-            let b = self.access_router(router, number)?;
             let a = self.by_name[&numbered(&host.name, number)?];
             if let Some(at) = host.delay_step.as_ref().filter(|_| i > 0) {
                 step_delay(&mut wires, at, i)?;
             }
-            let joined = Joined::access([a, b], &wires);
-            self.add_link(None, joined, |problem| router.fault(problem))?;
+            for router in homes {
+                let b = self.access_router(router, number)?;
+                let joined = Joined::access([a, b], &wires);
+                self.add_link(None, joined, |problem| router.fault(problem))?;
+            }
         }
         Ok(())
     }
@@ -313,13 +318,15 @@ impl Topology {
         defaults: &LinkParams,
     ) -> Result<Option<Access<'a>>, Fault> {
         let host = &group.value;
-        let Some(router) = &host.attach else { return Ok(None) };
+        let Some(homes) = &host.attach else { return Ok(None) };
         let wires = self.wires(&host.params, host.reverse.as_ref(), defaults, group);
         // A group at one router has one end, whose mistake is that of all.
         let first = numbers(host.count.as_ref(), host.first.as_ref()).map(|mut all| all.next());
         let first = first.ok().flatten().flatten();
-        let (wires, _) = both(wires, self.access_router(router, first))?;
-        Ok(Some((router, wires)))
+        let homes = &homes.value.0[..];
+        let routers = homes.iter().map(|router| self.access_router(router, first));
+        let (wires, _) = both(wires, all(routers))?;
+        Ok(Some((homes, wires)))
     }
 
     /// The router that a host attaches to; "{}" in its name stands for the number of the host.
@@ -340,7 +347,7 @@ impl Topology {
     /// The names of a group of hosts that is not made, or has no links.
     fn lose_hosts(&mut self, host: &HostGroup) {
         self.lost.node(&host.name.value);
-        if let Some(router) = &host.attach {
+        for router in host.attach.iter().flat_map(|homes| &homes.value.0) {
             let router = self.name_or_any(&router.value);
             self.lost.link(format!("{}-{router}", host.name.value));
         }

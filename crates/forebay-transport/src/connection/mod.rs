@@ -538,6 +538,9 @@ impl Connection {
     }
 }
 
+/// When an ACK is sent again that no path can carry now.
+const MIN_REPEAT: Span = Span::from_secs(1);
+
 /// Streams of MPTCP.
 impl Connection {
     /// A segment came, before its path takes it: what it says of the stream, or why it is dropped.
@@ -613,10 +616,8 @@ impl Connection {
         let Some(streams) = &mut self.streams else { return };
         let open = self.paths.iter().enumerate().filter(|(_, p)| p.state() == State::Established);
         let best = open.min_by_key(|(index, p)| (!p.is_usable(), p.rank(), *index));
-        let (best, rto) = best.map_or((None, Span::ZERO), |(index, p)| (Some(index), p.rto()));
-        if streams.take_due_fin(now, rto)
-            && let Some(best) = best
-        {
+        let (best, rto) = best.map_or((0, MIN_REPEAT), |(index, p)| (index, p.rto()));
+        if streams.take_due_fin(now, rto) {
             self.paths[best].demand_ack();
         }
         while let Some((path, lost)) = streams.subflows.take_repeat(now, rto) {

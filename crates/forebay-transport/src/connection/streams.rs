@@ -10,7 +10,7 @@ use super::paths::Paths;
 use super::subflows::Subflows;
 use crate::config::TcpConfig;
 use crate::mptcp::Signal;
-use crate::path::{Path, Received, Sharing};
+use crate::path::{Path, Received, Sharing, State};
 use crate::ranges::{Range, RangeSet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -52,8 +52,17 @@ pub(super) struct Streams {
     /// When an ACK is to carry the DATA_FIN; [`Time::MAX`]: it is on data, or acknowledged.
     fin_due: Time,
     fin_repeats: u32,
+    /// The byte that was sent again because it held up the window, and when the path that carries it
+    /// may be slowed down again.
+    unblocked: u64,
+    next_penalty: Time,
     pub(super) siblings: Vec<Sibling>,
 }
+
+/// Windows up to this many segments do not deliver soon what they hold up.
+const SMALL_WINDOW_SEGMENTS: u64 = 4;
+/// Nor do paths with an RTT that many times as long.
+const MUCH_SLOWER: u64 = 4;
 
 impl Streams {
     pub(super) fn new(subflows: Subflows, role: Role, send: Option<u64>, mss: u16) -> Streams {
@@ -74,6 +83,8 @@ impl Streams {
             fin_at: None,
             fin_due: Time::MAX,
             fin_repeats: 0,
+            unblocked: u64::MAX,
+            next_penalty: Time::ZERO,
             siblings: Vec::new(),
         }
     }
@@ -137,7 +148,8 @@ impl Streams {
     /// What is not assigned to a path is withdrawn, and the stream goes on, unless its end may have
     /// left. Bytes written.
     pub(super) fn hold(&mut self) -> u64 {
-        if !self.closed || self.nxt < self.end {
+        let may_have_left = self.nxt == self.end && (self.end > 0 || self.fin_repeats > 0);
+        if !self.closed || !may_have_left {
             (self.end, self.closed) = (self.nxt, false);
         }
         self.end
@@ -238,12 +250,19 @@ impl Streams {
         }
         while self.reinject_one(now, paths, config) {}
         while let Some(len) = self.next_len(config) {
-            let Some(path) = self.best(now, paths, config, len, 0) else { break };
+            let Some(path) = self.best(now, paths, config, len, 0) else {
+                paths.iter_mut().for_each(Path::note_assigned_full);
+                break;
+            };
             let len = len.min(path.chunk());
             path.assign(self.nxt, len);
             self.nxt += len;
         }
-        let alone = self.ends_alone();
+        if config.opportunistic_retransmission && self.is_held_up(config) {
+            self.unblock(now, paths, config);
+        }
+        let opened = paths.iter().any(|path| path.state() == State::Established);
+        let alone = opened && self.ends_alone();
         if alone && self.fin_due == Time::MAX {
             self.fin_due = now;
         } else if !alone {
@@ -274,6 +293,40 @@ impl Streams {
         false
     }
 
+    /// Data waits, and the windows of the stream are full.
+    fn is_held_up(&self, config: &TcpConfig) -> bool {
+        self.nxt > self.una && self.nxt < self.end && self.next_len(config).is_none()
+    }
+    /// The fastest path with room sends the first byte that is not acknowledged again, if it has
+    /// not; the path that carries that slows down, once in a round trip of its own.
+    fn unblock(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) {
+        if self.unblocked == self.una && now < self.next_penalty {
+            return;
+        }
+        let (una, len) = (self.una, self.mss_bytes.min(self.nxt - self.una));
+        let Some(fast) = self.best(now, paths, config, len, 0) else { return };
+        let (fast_rtt, again) = (fast.rank(), fast.carries(una));
+        if again {
+            return;
+        }
+        let Some(slow) = paths.iter_mut().find(|path| path.is_usable() && path.carries(una)) else {
+            return;
+        };
+        let slow_rtt = slow.rank();
+        let stuck = slow.cwnd_segments() <= SMALL_WINDOW_SEGMENTS;
+        if slow_rtt > fast_rtt && now >= self.next_penalty {
+            slow.penalise(now);
+            self.next_penalty = now + Span::from_nanos(slow_rtt);
+        }
+        let slower = slow_rtt / MUCH_SLOWER > fast_rtt;
+        if (stuck || slower)
+            && let Some(fast) = self.best(now, paths, config, len, 0)
+        {
+            fast.assign(una, len.min(fast.chunk()));
+            self.unblocked = una;
+        }
+    }
+
     /// Length of the next piece of new data that the windows of the stream allow.
     fn next_len(&self, config: &TcpConfig) -> Option<u64> {
         let room = self.edge.min(self.una + config.send_buffer_bytes).saturating_sub(self.nxt);
@@ -296,5 +349,78 @@ impl Streams {
             excluded >> i & 1 == 0 && self.subflows.is_open(*i) && p.has_room(now, config, len)
         });
         open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(_, p)| p)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use forebay_base::{Rng, Stream};
+
+    const MSS: u16 = 1000;
+
+    fn streams(role: Role, bytes: u64) -> Streams {
+        let mut streams =
+            Streams::new(Subflows::new(role, 7, [1].into_iter()), role, Some(bytes), MSS);
+        streams.numbers = [u32::MAX - 5_000, 123];
+        streams
+    }
+    fn mapping(first: u32, range: Range, total: u64) -> Signal {
+        let fin = range.end == total;
+        let length = range.len() as u16 + u16::from(fin);
+        let number = first.wrapping_add(range.start as u32);
+        Signal { ack: None, mapping: Some((number, 1, length)), fin }
+    }
+
+    /// Any interleaving of segments, some of them twice and cut anew, yields the stream once. The
+    /// model is a set of bytes.
+    #[test]
+    fn any_interleaving_yields_the_stream_once() {
+        for seed in 0..300 {
+            let mut rng = Rng::new(seed, Stream::Test, 5);
+            let total = 1 + rng.below(40_000);
+            let mut receiver = streams(Role::Server, 0);
+            receiver.numbers = [0, u32::MAX - 9_000];
+            let mut parts = Vec::new();
+            for _ in 0..3 {
+                let mut start = 0;
+                while start < total {
+                    let end = (start + 1 + rng.below(1000)).min(total);
+                    parts.push(Range { start, end });
+                    start = end;
+                }
+            }
+            for index in (1..parts.len()).rev() {
+                parts.swap(index, rng.below(index as u64 + 1) as usize);
+            }
+            let mut model = alloc::vec![false; total as usize];
+            let received = Received { accepted: true, ..Received::default() };
+            for part in parts {
+                let before = receiver.received().0;
+                let news = receiver.take(mapping(u32::MAX - 9_000, part, total), received);
+                model[part.start as usize..part.end as usize].fill(true);
+                let expected = model.iter().take_while(|&&held| held).count() as u64;
+                assert_eq!(receiver.received().0, expected, "seed {seed}");
+                assert_eq!(news, expected > before, "seed {seed}");
+            }
+            assert_eq!(receiver.received(), (total, true), "seed {seed}");
+        }
+    }
+
+    /// What is acknowledged at the level of the stream is free, and nothing else; an
+    /// acknowledgment of what was not sent is none.
+    #[test]
+    fn only_data_acknowledgments_free_what_was_sent() {
+        let mut sender = streams(Role::Client, 10_000);
+        sender.nxt = 4_000;
+        let received = Received { accepted: true, in_order_bytes: 100, ..Received::default() };
+        let first = sender.numbers[0];
+        let ack = |at: u32| Signal { ack: Some(first.wrapping_add(at)), ..Signal::default() };
+        for (at, una) in [(0, 0), (3_000, 3_000), (1_000, 3_000), (9_000, 3_000), (4_000, 4_000)] {
+            sender.take(ack(at), received);
+            assert_eq!(sender.sent(), (4_000, una));
+        }
+        sender.take(Signal::default(), received);
+        assert_eq!(sender.sent().1, 4_000, "an ACK of the path alone frees nothing");
     }
 }

@@ -23,7 +23,7 @@ use crate::api::{Counters, PathSetup, PathView, Role, RttSummary};
 use crate::config::TcpConfig;
 use fast_path::FastPathState;
 use forebay_base::{Histogram, IpVersion, OptionList, PortId, Span, TcpFlags, Time};
-use forebay_cc::{Controller, PieceView, SeriesSample, Sibling};
+use forebay_cc::{Congestion, CongestionCause, Controller, PieceView, SeriesSample, Sibling};
 use handshake::Handshake;
 use mapping::Mapping;
 use receiver::Receiver;
@@ -278,10 +278,33 @@ impl Path {
     pub(crate) fn assign(&mut self, data: u64, len: u64) {
         self.sender.assign(data, len);
     }
+    /// More data waits than its congestion window lets it be assigned.
+    pub(crate) fn note_assigned_full(&mut self) {
+        self.sender.note_assigned_full();
+    }
     /// Data assigned and not acknowledged.
     pub(crate) fn unacked_runs(&self) -> impl Iterator<Item = Mapping> + '_ {
         let una = self.sender.una();
         self.sender.mappings().into_iter().flat_map(move |mappings| mappings.from(una))
+    }
+    /// It has assigned, and not seen acknowledged, the byte at data offset `data`.
+    pub(crate) fn carries(&self, data: u64) -> bool {
+        self.unacked_runs().any(|run| (run.data..run.data + run.len).contains(&data))
+    }
+    /// Congestion window in segments.
+    pub(crate) fn cwnd_segments(&self) -> u64 {
+        self.recovery.cwnd(&self.sender.limits()) / self.sender.mss()
+    }
+    /// Less may be in flight: what it carries holds up the others. Not while it repairs losses.
+    pub(crate) fn penalise(&mut self, now: Time) {
+        if self.recovery.is_in_recovery() {
+            return;
+        }
+        let flight_size_bytes = self.sender.in_flight();
+        let cause = CongestionCause::Loss;
+        self.sender
+            .on_congestion(now, &Congestion { cause, flight_size_bytes, cwnd_limited: true });
+        self.refresh();
     }
     /// Show the controller its siblings, of which it is number `index`.
     pub(crate) fn couple(&mut self, siblings: &[Sibling], index: usize) {

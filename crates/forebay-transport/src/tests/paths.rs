@@ -1,5 +1,6 @@
 //! One stream over two paths.
 
+use crate::TcpConfig;
 use crate::testing::{Delivery, Plan, SentPacket, config};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Stream, Time};
@@ -11,7 +12,9 @@ fn two(bytes: u64) -> Plan {
 
 #[test]
 fn both_paths_carry_and_the_stream_is_whole() {
-    let mut pair = two(2_000_000).start(|_| Delivery::Deliver);
+    // The first window is full before the second path has joined.
+    let small = TcpConfig { initial_ssthresh_bytes: Some(30_000), ..config() };
+    let mut pair = Plan { config: small, ..two(2_000_000) }.start(|_| Delivery::Deliver);
     pair.run_ms(60_000);
     pair.assert_finished(2_000_000);
     assert!((0..2).all(|path| pair.data().any(|f| f.path == path)));

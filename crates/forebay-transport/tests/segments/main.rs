@@ -9,6 +9,7 @@ mod ecn;
 mod gap;
 mod handshake;
 mod inrpp;
+mod mptcp;
 mod newreno;
 mod pacing;
 mod paths;

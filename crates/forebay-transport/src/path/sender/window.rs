@@ -208,6 +208,10 @@ impl Sender {
     pub(in crate::path) fn note_window_full(&mut self) {
         self.window_full_at = self.board.nxt();
     }
+    /// The same of what is assigned, sent or not.
+    pub(in crate::path) fn note_assigned_full(&mut self) {
+        self.window_full_at = self.send_end;
+    }
     /// Data acknowledged up to `una` was sent while the window was full.
     #[inline]
     pub(in crate::path) fn was_window_full(&self, una: u64) -> bool {

@@ -53,6 +53,7 @@ pub fn plain() -> TcpConfig {
         receive_buffer_bytes: 4 << 20,
         send_buffer_bytes: 4 << 20,
         limited_transmit: false,
+        opportunistic_retransmission: true,
         ecn: false,
         pacing: Pacing::Off,
         dont_fragment: true,

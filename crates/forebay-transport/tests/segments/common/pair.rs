@@ -318,7 +318,8 @@ impl Pair {
         self.ends[to].on_packet(self.now, path, &packet, &self.arena);
         self.arena.free(packet);
     }
-    fn pump(&mut self) {
+    /// All that both ends may send leaves.
+    pub fn pump(&mut self) {
         for side in 0..2 {
             for path in 0..self.ledgers.len() {
                 let mut burst = 0;
