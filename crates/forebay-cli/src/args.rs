@@ -40,6 +40,8 @@ pub enum Command {
     Schema,
     /// Show, generate and convert delivery traces of links
     Channel(ChannelArgs),
+    /// Describe and draw the network of a map file or a scenario
+    Topology(TopologyArgs),
     /// Measure the speed: CPU time per packet-hop on fixed scenarios
     Bench(BenchArgs),
     /// Print a script that completes commands, options and names in your shell
@@ -381,6 +383,63 @@ pub struct ConvertArgs {
     /// Replace an existing file
     #[arg(long)]
     pub force: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay topology Abilene.graphml --out abilene.svg
+  forebay topology 3257.pop.cch --reduce roles
+  forebay topology 3257.pop.cch --convention table-1   as in Table I of the INRPP paper
+  forebay topology mine.toml --set topology.seed=2
+
+A detour of a link is a third router with links to both its ends. Reports of
+runs (forebay run --out) show the same drawing with loads, caches and detours.")]
+pub struct TopologyArgs {
+    /// A map file (Rocketfuel .cch, GraphML, SNDlib, topohub's JSON), a scenario file (.toml), or
+    /// the name of a built-in scenario
+    #[arg(value_name = "FILE")]
+    pub file: String,
+    /// Leave out parts of a map file
+    #[arg(long, value_name = "HOW", default_value = "none")]
+    pub reduce: ReduceMap,
+    /// Which routers and links count for detours
+    #[arg(long, value_name = "NAME", default_value = "simple")]
+    pub convention: DetourConvention,
+    /// Override a key of a scenario (repeatable)
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Write the drawing to this file (SVG)
+    #[arg(long, short, value_name = "FILE")]
+    pub out: Option<PathBuf>,
+    /// Replace a file of others
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
+}
+
+/// What is left out of a map.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ReduceMap {
+    /// Nothing
+    None,
+    /// Of a Rocketfuel map all but the routers r0
+    Backbone,
+    /// Routers get roles by degree (edge, gateway, backbone), as in ndnSIM; links that fit no role
+    /// go
+    Roles,
+}
+
+/// Which routers and links count for detours.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum DetourConvention {
+    /// All routers; links of a router with itself do not count
+    Simple,
+    /// As in Table I of the INRPP paper: of a Rocketfuel map the routers r0 and the links between
+    /// them; a link of a router with itself counts
+    #[value(name = "table-1")]
+    Table1,
 }
 
 /// Names of channel models.

@@ -26,6 +26,7 @@ mod reproduce;
 mod run;
 mod schema;
 mod terminal;
+mod topology;
 mod xml;
 
 use args::{Cli, Command};
@@ -87,6 +88,7 @@ fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::reproduce(&args, registry, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
         Command::Channel(args) => channel::channel(&args, &mut out, paint),
+        Command::Topology(args) => topology::topology(&args, registry, &mut out, paint),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),
         Command::Completions(args) => completions::completions(&args, registry, &mut out),
         Command::Man(args) => man::man(&args, &mut out),

@@ -5,7 +5,8 @@
 //! into lines, which `downsample` keeps short; `panels` says which lines stand together in a plot
 //! over time, `curves` and `charts` what is drawn over all runs; `data` turns them into JSON,
 //! `tables` the rest into HTML; `page` puts them together with the script. The script draws what it
-//! is given and knows no metric: a new plot is a few lines in `panels`.
+//! is given and knows no metric: a new plot is a few lines in `panels`. `network_drawing` draws the
+//! network with what a run did to it.
 //!
 //! The page has no clock in it: the same results give the same bytes.
 
@@ -25,6 +26,8 @@ mod figures;
 mod gather;
 mod look;
 mod marker;
+mod network;
+mod network_drawing;
 mod page;
 mod paired;
 mod panel;
@@ -46,6 +49,8 @@ pub use forebay_metrics::{
     OfLinks, Paired, RESULTS, ResultDoc, Row, RunValues, Runs, Shown, Unit, comparable,
     difference_rows, labels, rows, typical_sizes,
 };
+pub use network::Network;
+pub use network_drawing::SVG_HEAD;
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, PUBLISHED, Series};
 
@@ -153,6 +158,7 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
         several => compare::label(several)?,
     };
     let (mut protocols, mut runs, mut left_out) = (Vec::new(), Vec::new(), Vec::new());
+    let mut networks = String::new();
     let mut noted = Vec::new();
     let over_time = over_time(&folders);
     let many: usize = folders[..over_time].iter().map(|of| of.results.aggregate.len()).sum();
@@ -169,6 +175,9 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
         let before = protocols.len();
         protocols.extend(results.aggregate.iter().map(|a| compare::look(&looks, a, number)));
         delays.read(&path.join("delays.parquet"), results, before)?;
+        if number == 0 {
+            networks = network_drawing::section(results, &protocols);
+        }
         if number >= over_time {
             continue;
         }
@@ -194,7 +203,8 @@ fn report(mut folders: Vec<Folder>, baseline: Option<&str>) -> Result<String, Re
     let OverAll { curves, charts, scatters } = over_all;
     let drawn = !(runs.iter().all(|run| run.panels.is_empty()) && curves.is_empty());
     let curves = !curves.is_empty();
-    let plots = page::Plots { json, notes: left_out, drawn, curves, charts, scatters, paired };
+    let plots =
+        page::Plots { json, notes: left_out, drawn, curves, charts, scatters, paired, networks };
     Ok(page::page(&heading, &results, &protocols, &plots))
 }
 

@@ -39,6 +39,8 @@ pub(super) struct Plots {
     pub scatters: Vec<Scatter>,
     /// Differences from a baseline, as HTML.
     pub paired: String,
+    /// Drawings of the network, as HTML.
+    pub networks: String,
 }
 
 /// Name of the page, and what it says of where its numbers come from.
@@ -78,7 +80,7 @@ pub(super) fn page(
         if plots.curves { (String::new(), charts) } else { (charts, String::new()) };
     let expected = expectations::section(results, protocols);
     let scatter = scatter::section(&plots.scatters);
-    let paired = &plots.paired;
+    let (paired, networks) = (&plots.paired, &plots.networks);
     let left_out = list(&plots.notes);
     let without = if plots.drawn {
         ""
@@ -96,7 +98,7 @@ pub(super) fn page(
          <header><h1>{title}</h1>{header}</header>\n<main>\n\
          <div class=top><section id=results>{table}{notes}</section>\
          <div class=side><div id=curves></div>{beside}</div></div>\n\
-         {paired}{expected}{scatter}\n<div class=pair>{below}</div>\n\
+         {paired}{expected}{scatter}\n<div class=pair>{below}</div>\n{networks}\n\
          <div id=toolbar hidden></div>\n<div id=plots>{without}</div>\n\
          <footer>{left_out}<noscript><p>The plots need JavaScript.</p></noscript></footer>\n\
          </main>\n{scripts}\n</body></html>\n"

@@ -1,6 +1,7 @@
 //! Contents of a folder of results in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
+use super::network::{Network, ScenarioFile};
 use forebay_metrics::{Means, Metrics, RunValues};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
@@ -26,6 +27,9 @@ pub(super) struct Results {
     /// Of `scenario.toml`.
     #[serde(skip)]
     pub description: String,
+    /// Of `scenario.toml`, if it is not too large to be drawn.
+    #[serde(skip)]
+    pub network: Option<Network>,
 }
 
 /// Of an entry of `paired`.
@@ -50,6 +54,18 @@ pub(super) struct Run {
     pub metrics: Metrics,
     #[serde(default)]
     pub drops: BTreeMap<String, u64>,
+    #[serde(default)]
+    pub interfaces: Vec<Interface>,
+}
+
+/// An INRPP interface that did not stay in the state P: see `InterfaceResult` of `forebay-run`.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Interface {
+    pub port: String,
+    pub highest_cache_bytes: u64,
+    pub cache_limits_bytes: [u64; 3],
+    pub offered_bytes: u64,
+    pub detoured_bytes: u64,
 }
 
 /// What flows got and how long it took, of one or of all together; absent in results of older
@@ -156,8 +172,9 @@ impl Results {
         let text = read_text(&path)?;
         let mut results: Results = parse(&path, serde_json::from_str(&text))?;
         let path = folder.join("scenario.toml");
-        let scenario: Described = parse(&path, toml::from_str(&read_text(&path)?))?;
-        results.description = scenario.description;
+        let file: ScenarioFile = parse(&path, toml::from_str(&read_text(&path)?))?;
+        results.description.clone_from(&file.description);
+        results.network = Network::of_file(file);
         results.runs.iter_mut().for_each(|run| run.name.clone_from(&run.protocol));
         results.aggregate.iter_mut().for_each(|of| of.name.clone_from(&of.protocol));
         Ok(results)
@@ -199,12 +216,6 @@ impl Run {
         let pairs = self.per_flow.iter().zip(reference);
         pairs.filter_map(|(flow, reference_s)| Some((flow, flow.fct_s?, (*reference_s)?)))
     }
-}
-
-#[derive(Deserialize)]
-struct Described {
-    #[serde(default)]
-    description: String,
 }
 
 fn read_text(path: &Path) -> Result<String, ReportError> {

@@ -43,6 +43,7 @@ pub use keys::channels::Offset;
 pub use keys::file::FctClock;
 pub use load::LoadOptions;
 pub use load::builtin::{BUILTINS, Builtin};
+pub use load::map_file::load_map;
 pub use load::scenario_text::ScenarioText;
 pub use model::arrivals::Arrival;
 pub use model::attacks::Attack;

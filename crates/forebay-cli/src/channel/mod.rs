@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::output::Target;
 use crate::terminal::{Paint, Progress, Table};
 use forebay_base::Span;
+use forebay_lab::report::SVG_HEAD;
 use forebay_lab::scenario::trace_statistics::TraceStatistics;
 use forebay_lab::scenario::traces::{
     ChannelProfile, DeliveryTrace, TraceFileError, read_trace, write_trace,
@@ -56,7 +57,7 @@ fn show(args: &ShowArgs, out: &mut impl Write, paint: Paint) -> Result<(), Failu
     if let Some(path) = &args.plot {
         let named: Vec<(&str, &DeliveryTrace)> =
             args.traces.iter().map(String::as_str).zip(traces.iter().map(AsRef::as_ref)).collect();
-        let target = Target { path, option: "--plot", head: plot::HEAD, force: args.force };
+        let target = Target { path, option: "--plot", head: SVG_HEAD, force: args.force };
         target.is_not(&args.traces)?;
         target.put(|file| file.write_all(plot::svg(&named).as_bytes()))?;
     }

@@ -2,7 +2,7 @@
 //! distributed.
 
 use crate::xml::escaped;
-use forebay_lab::report::{Axis, round_above};
+use forebay_lab::report::{Axis, SVG_HEAD, round_above};
 use forebay_lab::scenario::trace_statistics::{bins, samples};
 use forebay_lab::scenario::traces::DeliveryTrace;
 use std::fmt::Write;
@@ -25,13 +25,10 @@ struct Panel {
     log: bool,
 }
 
-/// How each file begins.
-pub(super) const HEAD: &str = "<svg xmlns=\"http://www.w3.org/2000/svg\" data-by=\"forebay\"";
-
 /// The plots of traces with their names.
 pub(super) fn svg(traces: &[(&str, &DeliveryTrace)]) -> String {
     let mut text = format!(
-        "{HEAD} viewBox=\"0 0 {WIDTH} 640\" \
+        "{SVG_HEAD} viewBox=\"0 0 {WIDTH} 640\" \
          font-family=\"sans-serif\" font-size=\"13\">\n\
          <rect width=\"100%\" height=\"100%\" fill=\"#fff\"/>\n"
     );

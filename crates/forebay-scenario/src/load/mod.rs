@@ -1,6 +1,7 @@
 //! From the text of a scenario to the scenario: all layers in their order.
 
 pub(crate) mod builtin;
+pub(crate) mod map_file;
 pub(crate) mod scenario_text;
 
 use crate::Scenario;

@@ -93,6 +93,7 @@ fn not_read(name_or_path: &str, error: &io::Error) -> Fault {
     Fault::nowhere(problem).suggest(name_or_path, BUILTINS.iter().map(|b| b.name))
 }
 
-fn of_file(path: &str, error: &io::Error) -> Fault {
+/// The fault of a file that cannot be read.
+pub(super) fn of_file(path: &str, error: &io::Error) -> Fault {
     Fault::nowhere(Problem::File { path: path.to_string(), why: input::reason(error) })
 }

@@ -1,6 +1,7 @@
 //! Names of directed links in results.
 
 use crate::Scenario;
+use forebay_base::NodeId;
 use std::collections::BTreeSet;
 
 /// The name of each directed link, by id.
@@ -14,16 +15,24 @@ pub struct LinkNames(Vec<String>);
 impl LinkNames {
     /// The names of all links of `scenario`.
     pub fn new(scenario: &Scenario) -> LinkNames {
+        let name = |node: NodeId| scenario.nodes[node.index()].name.as_str();
+        let links = scenario.links.iter();
+        LinkNames::of_links(links.map(|link| (link.name.as_str(), [link.a, link.b].map(name))))
+    }
+    /// The names of links of which the own name and the names of both ends are known.
+    pub fn of_links(
+        links: impl IntoIterator<Item = (impl AsRef<str>, [impl AsRef<str>; 2])>,
+    ) -> LinkNames {
         let mut taken = BTreeSet::new();
-        let mut names = Vec::with_capacity(2 * scenario.links.len());
-        for link in &scenario.links {
-            let [a, b] = [link.a, link.b].map(|node| &scenario.nodes[node.index()].name);
-            let reverse = if link.name == format!("{a}-{b}") {
+        let mut names = Vec::new();
+        for (name, ends) in links {
+            let (name, [a, b]) = (name.as_ref(), ends.each_ref().map(AsRef::as_ref));
+            let reverse = if name == format!("{a}-{b}") {
                 format!("{b}-{a}")
             } else {
-                format!("{}:reverse", link.name)
+                format!("{name}:reverse")
             };
-            names.push(unique(link.name.clone(), &mut taken));
+            names.push(unique(name.to_string(), &mut taken));
             names.push(unique(reverse, &mut taken));
         }
         LinkNames(names)

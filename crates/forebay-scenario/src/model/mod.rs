@@ -8,6 +8,7 @@ pub(crate) mod inrpp;
 pub(crate) mod labels;
 pub(crate) mod link_names;
 pub(crate) mod protocols;
+mod router_map;
 pub(crate) mod sizes;
 
 use crate::format::names::Name;

@@ -77,7 +77,7 @@ fn from_file(
 }
 
 /// The map in the file that a value names.
-pub(crate) fn read(
+fn read(
     sources: &mut Sources,
     file: &Spanned<String>,
     options: &ReadOptions,
@@ -88,6 +88,11 @@ pub(crate) fn read(
         file.fault(Problem::File { path: path.clone(), why: input::reason(&error) })
     })?;
     let source = sources.add(&path, text);
+    parse(sources, source, options)
+}
+
+/// The map in a text.
+pub(crate) fn parse(sources: &Sources, source: u32, options: &ReadOptions) -> Result<Map, Fault> {
     forebay_topology::read(sources.text(source), options).map_err(|error| {
         let MapError { range, problem, hint } = error;
         let loc = Loc { source, start: range.start as u32, end: range.end as u32 };
