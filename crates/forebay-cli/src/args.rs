@@ -148,6 +148,10 @@ pub struct ReproduceArgs {
     /// Fewer seeds
     #[arg(long)]
     pub quick: bool,
+    /// Folder of s3_links.csv, s3_hosts.csv and s3_flows.csv; without it experiments on that map are
+    /// skipped
+    #[arg(long, value_name = "DIR")]
+    pub data: Option<PathBuf>,
     /// Runs in parallel [default: all cores]
     #[arg(long, short, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,

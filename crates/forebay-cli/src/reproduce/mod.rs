@@ -40,6 +40,7 @@ pub fn reproduce(
     let options = ReproduceOptions {
         registry,
         quick: args.quick,
+        data: args.data.as_deref(),
         jobs: args.jobs.unwrap_or_else(|| available_parallelism().map_or(1, usize::from)),
         cancel: Some(&cancel),
         progress: Some(&tell),
@@ -69,6 +70,9 @@ pub fn reproduce(
             false => brief::of_experiment(experiment, &rows, paint),
         };
         out.write_all(text.as_bytes())?;
+    }
+    for skipped in &compared.skipped {
+        writeln!(out, "{} was skipped: {}", skipped.name, skipped.why)?;
     }
     if args.markdown {
         return Ok(());

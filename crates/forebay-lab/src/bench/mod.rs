@@ -59,7 +59,7 @@ pub enum Work {
     Scale(usize),
 }
 
-/// The environment variable that names the folder of S3's files.
+/// The environment variable that names the folder of S3's files, and of those of experiments.
 pub const BENCH_DATA_VARIABLE: &str = "FOREBAY_BENCH_DATA";
 /// More repetitions than this make no figure better.
 const MAX_REPETITIONS: usize = 1_000;
@@ -149,10 +149,10 @@ pub struct WithoutHash {
     pub repetitions: usize,
 }
 
-/// A scenario that was not run.
+/// A scenario, or an experiment, that was not run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Skipped {
-    /// Name of the scenario.
+    /// Its name.
     pub name: String,
     /// Why.
     pub why: String,
@@ -248,7 +248,7 @@ fn load(name: &str, options: &BenchOptions<'_>) -> Result<Result<Scenario, Strin
 
 /// The one input of the benchmark that no argument names; its documentation says so.
 #[allow(clippy::disallowed_methods)]
-fn data_from_environment() -> Option<PathBuf> {
+pub(crate) fn data_from_environment() -> Option<PathBuf> {
     std::env::var_os(BENCH_DATA_VARIABLE).map(PathBuf::from)
 }
 

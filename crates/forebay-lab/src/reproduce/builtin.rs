@@ -35,6 +35,13 @@ macro_rules! experiments {
 
 experiments![
     "inrpp" / "dumbbell",
+    "inrpp" / "fig1",
+    "inrpp" / "multihomed",
+    "inrpp" / "hierarchy",
+    "inrpp" / "caches",
+    "inrpp" / "friendly",
+    "inrpp" / "load",
+    "inrpp" / "tiscali",
     "kickass" / "joins",
     "kickass" / "static",
     "kickass" / "light",

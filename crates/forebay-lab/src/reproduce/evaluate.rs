@@ -33,6 +33,8 @@ impl Measured<'_> {
             | Measure::ClassMetric { .. }
             | Measure::ClassRatio { .. }
             | Measure::Utilisation { .. }
+            | Measure::MeanUtilisation
+            | Measure::UtilisationShare { .. }
             | Measure::TraceUtilisation { .. }
             | Measure::Channel { .. }
             | Measure::Reference(_)
@@ -96,6 +98,11 @@ impl Measured<'_> {
         }
     }
 
+    /// Busy shares of both directions of all links between routers.
+    fn utilisations(&self) -> Vec<f64> {
+        self.result.metrics.utilisation.values().copied().collect()
+    }
+
     /// What is in the result of the run.
     fn of_result(&self, measure: &Measure) -> Option<f64> {
         match measure {
@@ -111,6 +118,14 @@ impl Measured<'_> {
             }
             Measure::Utilisation { link } => {
                 self.result.metrics.utilisation.get(link.as_str()).copied()
+            }
+            Measure::MeanUtilisation => mean(&self.utilisations()),
+            Measure::UtilisationShare { range: [low, high] } => {
+                let within =
+                    |share: &f64| (*low..*high).contains(share) || *high == 1.0 && *share >= 1.0;
+                let all = self.utilisations();
+                let inside = all.iter().filter(|share| within(share)).count();
+                (!all.is_empty()).then(|| inside as f64 / all.len() as f64)
             }
             Measure::TraceUtilisation { link } => {
                 self.result.metrics.trace_utilisation.get(link.as_str()).copied()

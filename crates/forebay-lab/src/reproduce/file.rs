@@ -6,6 +6,9 @@
 //! label = "paper"                     # heading of the published values
 //! proposes = ["inrpp"]                # protocols whose advantage it claims; may be left out
 //! tables = "by_quantity"              # in Markdown; see `Tables`; may be left out
+//! data = ["map.csv"]                  # files that are not part of Forebay, which scenarios read
+//!                                     # in the folder of `--data`; without it the experiment is
+//!                                     # skipped; may be left out
 //! seeds = 10                          # runs per set-up and protocol
 //! quick_seeds = 3                     # the same with --quick
 //!
@@ -61,10 +64,12 @@
 
 use super::measure::Measure;
 use super::verdict::{Claim, Published, Side, Target, Tolerance, Value};
-use forebay_scenario::{LoadOptions, Registry, Scenario};
+use crate::bench::BENCH_DATA_VARIABLE;
+use forebay_scenario::{Files, LoadOptions, Registry, Scenario};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::Range;
+use std::path::Path;
 use std::sync::Arc;
 use toml::Spanned;
 
@@ -77,7 +82,7 @@ pub struct ExperimentError(String);
 #[derive(Debug)]
 pub(super) struct Experiment {
     pub file: File,
-    /// Those of each set-up.
+    /// Those of each set-up; none of an experiment that needs files and has no folder of them.
     pub scenarios: Vec<SetupScenarios>,
 }
 
@@ -101,6 +106,8 @@ pub(super) struct File {
     proposes: Vec<Spanned<String>>,
     #[serde(default)]
     pub tables: Tables,
+    #[serde(default)]
+    pub data: Vec<String>,
     pub seeds: Spanned<u64>,
     pub quick_seeds: Spanned<u64>,
     #[serde(default)]
@@ -226,6 +233,17 @@ pub enum Unit {
 const MAX_SEEDS: u64 = 1_000;
 
 impl File {
+    /// Why it is skipped, if it needs files and has no folder of them.
+    pub fn why_skipped(&self, data: Option<&Path>) -> Option<String> {
+        let files = self.data.join(", ");
+        let missing = !self.data.is_empty() && data.is_none();
+        missing.then(|| {
+            format!(
+                "{files} are not part of Forebay: name their folder with --data, or set \
+                 {BENCH_DATA_VARIABLE}"
+            )
+        })
+    }
     /// The rows of a protocol in a set-up, by their places.
     pub fn rows_of(&self, setup: &Setup, protocol: &str) -> Vec<usize> {
         let mine =
@@ -278,7 +296,17 @@ impl Experiment {
         file: &str,
         registry: &Arc<Registry>,
     ) -> Result<Experiment, ExperimentError> {
-        read(text, registry).map_err(|(span, problem)| {
+        Experiment::parse_with(text, file, registry, None)
+    }
+
+    /// The same; what it needs from outside is in the folder `data`.
+    pub fn parse_with(
+        text: &str,
+        file: &str,
+        registry: &Arc<Registry>,
+        data: Option<&Path>,
+    ) -> Result<Experiment, ExperimentError> {
+        read(text, registry, data).map_err(|(span, problem)| {
             let start = span.start.min(text.len());
             let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);
             let line = text[..line_start].matches('\n').count() + 1;
@@ -289,7 +317,7 @@ impl Experiment {
     }
 }
 
-fn read(text: &str, registry: &Arc<Registry>) -> Result<Experiment, Fault> {
+fn read(text: &str, registry: &Arc<Registry>, data: Option<&Path>) -> Result<Experiment, Fault> {
     let mut file: File = toml::from_str(text)
         .map_err(|error| (error.span().unwrap_or_default(), error.message().to_string()))?;
     for seeds in [&file.seeds, &file.quick_seeds] {
@@ -311,8 +339,15 @@ fn read(text: &str, registry: &Arc<Registry>) -> Result<Experiment, Fault> {
             return Err((name.span(), format!("no set-up runs `{}`", name.get_ref())));
         }
     }
-    let scenarios = file.setups.iter().map(|setup| scenarios(setup, &file.set_of, registry));
-    let scenarios = scenarios.collect::<Result<Vec<_>, _>>()?;
+    let there = file.data.is_empty() || data.is_some();
+    let files = match data {
+        Some(folder) if !file.data.is_empty() => Files::In(folder.to_path_buf()),
+        _ => Files::Beside,
+    };
+    let options = LoadOptions { files, registry: registry.clone(), ..LoadOptions::default() };
+    let read = file.setups.iter().filter(|_| there);
+    let read = read.map(|setup| scenarios(setup, &file.set_of, &options));
+    let scenarios = read.collect::<Result<Vec<_>, _>>()?;
     for line in &file.lines {
         file.rows.extend(rows_of_line(line)?);
     }
@@ -322,7 +357,9 @@ fn read(text: &str, registry: &Arc<Registry>) -> Result<Experiment, Fault> {
     let setups = || file.setups.iter().zip(&scenarios);
     let mut seen = BTreeSet::new();
     for row in &file.rows {
-        check(row, setups())?;
+        if there {
+            check(row, setups())?;
+        }
         check_target(row, &file.proposes)?;
         let key = [&row.quantity, &row.setup, &row.protocol].map(|text| text.get_ref().as_str());
         if !seen.insert(key) {
@@ -407,19 +444,19 @@ fn entry<'a, T>(table: &'a BTreeMap<Spanned<String>, T>, name: &str) -> Option<&
 fn scenarios(
     setup: &Setup,
     set_of: &BTreeMap<Spanned<String>, Vec<Spanned<String>>>,
-    registry: &Arc<Registry>,
+    options: &LoadOptions,
 ) -> Result<SetupScenarios, Fault> {
     let own = |protocol: &Spanned<String>| entry(set_of, protocol.get_ref());
     let mut all = Vec::new();
     if setup.protocols.iter().any(|protocol| own(protocol).is_none()) {
-        all.push(scenario(setup, &[], registry)?);
+        all.push(scenario(setup, &[], options)?);
     }
     let mut places = Vec::new();
     for protocol in &setup.protocols {
         let place = match own(protocol) {
             None => 0,
             Some(set) => {
-                all.push(scenario(setup, set, registry)?);
+                all.push(scenario(setup, set, options)?);
                 all.len() - 1
             }
         };
@@ -437,14 +474,11 @@ fn scenarios(
 fn scenario(
     setup: &Setup,
     more: &[Spanned<String>],
-    registry: &Arc<Registry>,
+    options: &LoadOptions,
 ) -> Result<Scenario, Fault> {
     let changes = || setup.set.iter().chain(more);
     let set = changes().map(|set| set.get_ref().clone()).collect();
-    let loaded = Scenario::load(
-        setup.scenario.get_ref(),
-        &LoadOptions { set, registry: registry.clone(), ..LoadOptions::default() },
-    );
+    let loaded = Scenario::load(setup.scenario.get_ref(), &LoadOptions { set, ..options.clone() });
     loaded.map_err(|error| {
         let culprit = changes().find(|set| {
             let place = error.first().place.as_ref();

@@ -33,6 +33,11 @@ pub(super) enum Measure {
     PhaseShare { class: String, phase: String, take: Take },
     /// Busy share of a directed link between routers, in the window of the run.
     Utilisation { link: String },
+    /// Mean busy share over both directions of all links between routers, in the window of the run.
+    MeanUtilisation,
+    /// The share of these directions whose busy share is in a range, its upper end included only
+    /// if it is 1.
+    UtilisationShare { range: [f64; 2] },
     /// What the same flows have under two protocols of the set-up with the same seed. Of the flows
     /// that completed in both, of this class or of one that begins with its name and a hyphen, of
     /// more than one number of bytes and at most another: the mean of the differences of their
@@ -314,6 +319,8 @@ impl Measure {
             | Measure::ClassSums { .. }
             | Measure::ClassShare { .. }
             | Measure::Utilisation { .. }
+            | Measure::MeanUtilisation
+            | Measure::UtilisationShare { .. }
             | Measure::Paired { .. }
             | Measure::FlowMetric { .. }
             | Measure::FlowShare { .. }

@@ -26,12 +26,14 @@ pub use jobs::{ReproduceError, ReproduceProgress};
 pub use profile::rank_correlation;
 pub use verdict::{Claim, Verdict};
 
+use crate::bench::{Skipped, data_from_environment};
 use file::{Experiment, Quantity, Row};
 use forebay_scenario::Registry;
 use forebay_scenario::statistics::mean_and_interval;
 use jobs::{Done, Jobs};
 use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use toml::Spanned;
@@ -43,6 +45,9 @@ pub struct ReproduceOptions<'a> {
     pub registry: &'a Arc<Registry>,
     /// Fewer seeds.
     pub quick: bool,
+    /// Folder of the files that are not part of Forebay and that some experiments need; None: that
+    /// of the environment variable [`crate::BENCH_DATA_VARIABLE`], if set.
+    pub data: Option<&'a Path>,
     /// Runs at the same time, at least 1.
     pub jobs: usize,
     /// Set by a caller to stop it.
@@ -60,6 +65,8 @@ pub struct Reproduction {
     pub experiments: Vec<ExperimentHead>,
     /// Rows by experiment, in the order of its file.
     pub rows: Vec<ComparedRow>,
+    /// Experiments that were not run for want of data.
+    pub skipped: Vec<Skipped>,
 }
 
 /// An experiment.
@@ -167,20 +174,32 @@ pub fn reproduce_into(
     options: &ReproduceOptions<'_>,
     folder: Option<&ReproductionFolder>,
 ) -> Result<Reproduction, ReproduceError> {
-    let parsed = wanted.iter().map(|of| Experiment::parse(&of.text, &of.file, options.registry));
-    let experiments = parsed.collect::<Result<Vec<_>, _>>()?;
-    let names: Vec<String> = wanted.iter().map(ExperimentText::name).collect();
+    let data = options.data.map(Path::to_path_buf).or_else(data_from_environment);
+    let (mut texts, mut experiments, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
+    for of in wanted {
+        let ExperimentText { text, file, .. } = of;
+        let read = Experiment::parse_with(text, file, options.registry, data.as_deref())?;
+        match read.file.why_skipped(data.as_deref()) {
+            Some(why) => skipped.push(Skipped { name: of.name(), why }),
+            None => {
+                texts.push(of);
+                experiments.push(read);
+            }
+        }
+    }
+    let names: Vec<String> = texts.iter().map(|of| of.name()).collect();
     let jobs = Jobs::new(&experiments, options.quick);
     let results = jobs.results(&names);
     let done = jobs.run(options, folder.map(|folder| (folder, results.as_slice())))?;
     let (mut heads, mut rows) = (Vec::new(), Vec::new());
-    for ((place, experiment), Done { values, digest }) in wanted.iter().zip(&experiments).zip(done)
+    for ((place, experiment), Done { values, digest }) in
+        texts.into_iter().zip(&experiments).zip(done)
     {
         let compared = experiment.file.rows.iter().zip(values);
         rows.extend(compared.map(|(row, values)| compare(place, row, &values)));
         heads.push(ExperimentHead { digest, ..head(place, experiment) });
     }
-    Ok(Reproduction { forebay: env!("CARGO_PKG_VERSION"), experiments: heads, rows })
+    Ok(Reproduction { forebay: env!("CARGO_PKG_VERSION"), experiments: heads, rows, skipped })
 }
 
 fn head(place: &ExperimentText, experiment: &Experiment) -> ExperimentHead {

@@ -459,6 +459,7 @@ fn measured_in_a_cell(rows: &[(&str, &str)]) -> Vec<Option<f64>> {
     let options = ReproduceOptions {
         registry: &Arc::default(),
         quick: true,
+        data: None,
         jobs: 2,
         cancel: None,
         progress: None,

@@ -12,6 +12,7 @@ fn rows(experiment: &str) -> Vec<ComparedRow> {
     let options = ReproduceOptions {
         registry: &Arc::default(),
         quick: true,
+        data: None,
         jobs: 2,
         cancel: None,
         progress: None,

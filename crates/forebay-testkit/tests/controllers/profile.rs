@@ -127,6 +127,7 @@ fn frontier() -> Option<Vec<ComparedRow>> {
     let options = ReproduceOptions {
         registry: &Arc::default(),
         quick: true,
+        data: None,
         jobs: 2,
         cancel: None,
         progress: None,
