@@ -281,8 +281,7 @@ impl PathDigest {
     /// Overwrite the digest that is there. False, and nothing changes, if there is none.
     pub fn overwrite(self, options: &mut OptionList) -> bool {
         let bytes = self.0.to_be_bytes();
-        options.overwrite_experiment(PATH_DIGEST_EX_ID, &bytes)
-            || guard::set_digest(options, bytes)
+        options.overwrite_experiment(PATH_DIGEST_EX_ID, &bytes) || guard::set_digest(options, bytes)
     }
     /// The packet passes `router` from one of these ports to the other. Passing it back by the same
     /// ports undoes that.

@@ -39,13 +39,14 @@ impl Guard {
     /// That of `me` with these ports.
     pub fn new(me: NodeId, ports: &[RouterPort], secrets: &LinkSecrets) -> Guard {
         let id = |node: NodeId| RouterId(node.0);
-        let trust = |(port, secret): (&RouterPort, &Option<LinkSecret>)| {
-            match (port.neighbour, secret.clone()) {
-                (None, _) => Trust::Empty,
-                (Some(_), None) => Trust::Any,
-                (Some(neighbour), Some(secret)) => {
-                    Trust::Signed(Box::new(LinkKeys::new(secret, id(me), id(neighbour))))
-                }
+        let trust = |(port, secret): (&RouterPort, &Option<LinkSecret>)| match (
+            port.neighbour,
+            secret.clone(),
+        ) {
+            (None, _) => Trust::Empty,
+            (Some(_), None) => Trust::Any,
+            (Some(neighbour), Some(secret)) => {
+                Trust::Signed(Box::new(LinkKeys::new(secret, id(me), id(neighbour))))
             }
         };
         Guard(ports.iter().zip(secrets.iter()).map(trust).collect())

@@ -47,8 +47,7 @@ pub fn has_left_push(view: &InterfaceView<'_>) -> bool {
 pub(crate) fn interfaces_of(simulation: &Simulation, names: &LinkNames) -> Vec<InterfaceResult> {
     let ids = (0u32..).map(LinkId).zip(names.iter());
     let seen = ids.filter_map(|(id, name)| {
-        let shown =
-            |view: &InterfaceView<'_>| has_left_push(view) || view.ignored_notices() > 0;
+        let shown = |view: &InterfaceView<'_>| has_left_push(view) || view.ignored_notices() > 0;
         let view = interface(simulation, id).filter(shown)?;
         let CacheLimits { low_bytes, high_bytes, total_bytes } = view.limits();
         let states = || State::ALL.iter().map(|state| state.name());

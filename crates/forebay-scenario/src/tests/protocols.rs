@@ -273,6 +273,7 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         forget_after: ms(4),
         watchdog: ms(5),
         flow_totals: false,
+        secrets: None,
     };
     assert_eq!(scenario.inrpp.settings, expected);
     assert_eq!(parse(&scenario.to_toml()), scenario);

@@ -201,8 +201,7 @@ fn search(options: &OptionList) -> Option<(Carrier, usize, usize)> {
 /// True if an option with this data has a code.
 #[inline]
 pub(super) fn is_guarded(data: &[u8]) -> bool {
-    data.len() == usize::from(GUARDED_BYTES) - 4
-        || data.len() == usize::from(GUARDED_SYN_BYTES) - 4
+    data.len() == usize::from(GUARDED_BYTES) - 4 || data.len() == usize::from(GUARDED_SYN_BYTES) - 4
 }
 
 /// The digest in the data of an option, if that has a code and a digest.
