@@ -35,6 +35,7 @@ builtins![
     "inrpp/many-short",
     "inrpp/link-fails",
     "inrpp/short",
+    "inrpp/attacks",
     "kickass/joins",
     "kickass/static",
     "kickass/light",

@@ -3,6 +3,7 @@
 use forebay_base::{FlowId, NodeId, Span, Time};
 use forebay_cc::inrpp::Misbehaviour;
 use forebay_net::{Knowledge, Look};
+use forebay_signal::inrpp::guard::Carrier;
 
 /// An attack.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,4 +34,21 @@ pub enum AttackKind {
     },
     /// An end of the flow breaks the rules.
     Misbehave(Misbehaviour),
+}
+
+impl AttackKind {
+    /// Noun for one of what it is: a forged packet, an end of the flow.
+    pub fn noun(&self) -> &'static str {
+        match self {
+            AttackKind::Forge { look: Look::Fragment { .. }, .. } => "first fragment",
+            AttackKind::Forge { look: Look::Notice { carrier: Carrier::Ack, .. }, .. } => "ACK",
+            AttackKind::Forge { look: Look::Notice { .. }, .. } => "notice",
+            AttackKind::Misbehave(Misbehaviour::None) => "honest end",
+            AttackKind::Misbehave(Misbehaviour::GreedySender) => "greedy sender",
+            AttackKind::Misbehave(Misbehaviour::SplitAcks(_)) => "receiver that splits ACKs",
+            AttackKind::Misbehave(Misbehaviour::ForgingReceiver(_)) => {
+                "receiver that forges signals"
+            }
+        }
+    }
 }

@@ -122,10 +122,7 @@ fn bad_attacks_are_refused() {
         &attack("flow = 0"),
         "attacks[0].flow: `0` is out of range: expected the number of a flow",
     );
-    said(
-        &attack(""),
-        "attacks[0]: the key `flow` is missing: the flow, by its number in results",
-    );
+    said(&attack(""), "attacks[0]: the key `flow` is missing: the flow, by its number in results");
     for odd in [16, 30, 1488] {
         said(
             &attack(&format!("flow = 1\nlead_bytes = {odd}")),
