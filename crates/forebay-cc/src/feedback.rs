@@ -109,6 +109,11 @@ pub trait Feedback: Send {
     fn clocks_acks(&self) -> bool {
         false
     }
+    /// ACKs for each packet that comes in order, each for a part of it. More than one is an attack
+    /// on senders that count ACKs (RFC 3465 section 2.2).
+    fn ack_parts(&self) -> u8 {
+        1
+    }
     /// False where the network serves retransmissions before what the flow sent seconds earlier:
     /// PAWS (RFC 7323 section 5) would take all of that for old duplicates. Asked for segments
     /// alone whose timestamp is older than TS.Recent.

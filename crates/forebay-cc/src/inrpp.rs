@@ -129,6 +129,23 @@ pub struct Params {
     /// where links have keys.
     #[serde(skip)]
     pub guarded: bool,
+    /// What its end points do that they should not. Not a key of scenarios: attacks set it.
+    #[serde(skip)]
+    pub misbehaves: Misbehaviour,
+}
+
+/// What end points do to be faster than others.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Misbehaviour {
+    /// Nothing.
+    #[default]
+    None,
+    /// The sender takes no notice of requests: it sends at the rate of its interface for ever.
+    GreedySender,
+    /// The receiver acknowledges each packet in so many parts.
+    SplitAcks(u8),
+    /// The receiver puts this on its ACKs.
+    ForgingReceiver(BackPressure),
 }
 
 impl Default for Params {
@@ -139,6 +156,7 @@ impl Default for Params {
             held_rto_s: 10,
             notify_on_data: false,
             guarded: false,
+            misbehaves: Misbehaviour::None,
         }
     }
 }
@@ -313,11 +331,18 @@ impl Inrpp {
     /// What an ACK brings, by the way that the flow uses: rule 11.
     #[inline]
     fn signal(&self, options: &OptionList) -> Option<BackPressure> {
-        if self.notifies {
+        let signal = if self.notifies {
             Returned::find(options).map(|Returned(signal)| signal)
         } else {
             BackPressure::find(options)
+        };
+        if self.is_greedy() {
+            return signal.map(|_| BackPressure { routers: 1, ..BackPressure::default() });
         }
+        signal
+    }
+    fn is_greedy(&self) -> bool {
+        self.params.misbehaves == Misbehaviour::GreedySender
     }
 
     /// Rule 12: what a SYN carries. The receiver half puts the digest on the SYN-ACK.
@@ -409,6 +434,9 @@ impl Inrpp {
     }
     /// No router holds the excess: the flow is one of CUBIC.
     fn fall_back(&mut self) {
+        if self.is_greedy() {
+            return;
+        }
         (self.pooled, self.unheld) = (false, true);
         let Tcp { init, fate, .. } = &mut *self.tcp;
         init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
@@ -644,12 +672,23 @@ enum Peer {
 pub struct InrppReceiver {
     peer: Peer,
     guarded: bool,
+    /// What its ACKs say; empty, if it behaves.
+    says: BackPressure,
+    /// The forged signal replaces what the peer's notices say, too.
+    forges: bool,
+    ack_parts: u8,
 }
 
 impl InrppReceiver {
     /// A receiver that has seen no packet yet.
     pub fn new(params: &Params) -> InrppReceiver {
-        InrppReceiver { peer: Peer::Silent, guarded: params.guarded }
+        let (mut says, mut forges, mut ack_parts) = (BackPressure::default(), false, 1);
+        match params.misbehaves {
+            Misbehaviour::None | Misbehaviour::GreedySender => {}
+            Misbehaviour::SplitAcks(parts) => ack_parts = parts,
+            Misbehaviour::ForgingReceiver(signal) => (says, forges) = (signal, true),
+        }
+        InrppReceiver { peer: Peer::Silent, guarded: params.guarded, says, forges, ack_parts }
     }
     /// A packet came that may change what is known.
     fn learn(&mut self, options: Option<&OptionList>) {
@@ -674,6 +713,9 @@ impl Feedback for InrppReceiver {
     fn wants_pieces(&self) -> bool {
         false
     }
+    fn ack_parts(&self) -> u8 {
+        self.ack_parts
+    }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
         if !matches!(self.peer, Peer::Echoes) {
             self.learn(datagram.options);
@@ -691,7 +733,7 @@ impl Feedback for InrppReceiver {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
         let room = (MAX_OPTION_BYTES - options.len()) as u16;
-        let empty = BackPressure::default();
+        let empty = self.says;
         let pushed = match (self.peer, self.guarded) {
             (Peer::Silent, _) => Ok(()),
             (Peer::Opening(digest), true) if room >= GUARDED_SYN_BYTES => {
@@ -700,7 +742,9 @@ impl Feedback for InrppReceiver {
             (Peer::Opening(digest), false) if room >= BACK_PRESSURE_BYTES + PATH_DIGEST_BYTES => {
                 empty.push(options).and_then(|()| digest.push(options))
             }
-            (Peer::Notices(last), _) if room >= BACK_PRESSURE_BYTES => Returned(last).push(options),
+            (Peer::Notices(last), _) if room >= BACK_PRESSURE_BYTES => {
+                Returned(if self.forges { self.says } else { last }).push(options)
+            }
             (Peer::Notices(_), _) => Ok(()),
             (_, true) if room >= GUARDED_BYTES => empty.push_guarded(options),
             (_, false) if room >= BACK_PRESSURE_BYTES => empty.push(options),

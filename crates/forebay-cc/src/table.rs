@@ -302,6 +302,9 @@ impl Feedback for AnyFeedback {
     fn clocks_acks(&self) -> bool {
         each_feedback!(self, f => f.clocks_acks(), none => false)
     }
+    fn ack_parts(&self) -> u8 {
+        each_feedback!(self, f => f.ack_parts(), none => 1)
+    }
     fn wants_paws(&self) -> bool {
         each_feedback!(self, f => f.wants_paws(), none => true)
     }

@@ -16,6 +16,8 @@ use forebay_cc::{AnyController, AnyFeedback, Init};
 pub use forebay_queue::SchemeSpec;
 use forebay_queue::{AnyDiscipline, DropTail, Limit, PortInit};
 pub use forebay_router::{EqualCosts, ForwardingSpec, MAX_TREES, RouteRule};
+use forebay_signal::inrpp::BackPressure;
+use forebay_signal::inrpp::guard::Carrier;
 use forebay_transport::TcpConfig;
 
 /// A network with its workload.
@@ -51,7 +53,7 @@ impl NetSpec {
 
 impl NetSpec {
     /// The packets that events forge.
-    pub fn forgeries(&self) -> impl Iterator<Item = &SpoofedFragment> {
+    pub fn forgeries(&self) -> impl Iterator<Item = &SpoofedPacket> {
         self.events.iter().filter_map(|event| match &event.event {
             NetEvent::Forge(forgery) => Some(forgery),
             _ => None,
@@ -256,7 +258,7 @@ pub enum NetEvent {
     /// A router loses all it holds: queues and caches.
     Restart(NodeId),
     /// Somebody sends a packet that no host of the flow made.
-    Forge(SpoofedFragment),
+    Forge(SpoofedPacket),
     /// `node` sends what is for `dst` through `via` from now on; None: it has no route there.
     Route {
         /// The node whose table changes.
@@ -268,41 +270,61 @@ pub enum NetEvent {
     },
 }
 
-/// A forged first fragment of an IPv4 datagram: it claims to hold the beginning of a TCP segment of
-/// a flow, from its client to its server. Its tail never comes.
+/// A forged packet of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SpoofedFragment {
+pub struct SpoofedPacket {
     /// The host that sends it over its first interface, or the router to which it comes from
     /// outside.
     pub node: NodeId,
     /// The flow.
     pub flow: FlowId,
-    /// Bytes after the IP header: a multiple of 8, [`SpoofedFragment::MIN_LEAD_BYTES`] to
-    /// [`SpoofedFragment::MAX_LEAD_BYTES`].
-    pub lead_bytes: u16,
+    /// What it looks like.
+    pub look: Look,
     /// What its maker knows of the flow.
     pub knows: Knowledge,
     /// A random number, from which all comes that its maker does not know.
     pub draw: u64,
 }
 
-impl SpoofedFragment {
+impl SpoofedPacket {
     /// The least that holds a TCP header.
     pub const MIN_LEAD_BYTES: u16 = 24;
     /// The most in a packet of 1500 bytes.
     pub const MAX_LEAD_BYTES: u16 = 1480;
 }
 
+/// What a forged packet looks like.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Look {
+    /// A first fragment of an IPv4 datagram: it claims to hold the beginning of a TCP segment from
+    /// the flow's client to its server. Its tail never comes.
+    Fragment {
+        /// Bytes after the IP header: a multiple of 8, [`SpoofedPacket::MIN_LEAD_BYTES`] to
+        /// [`SpoofedPacket::MAX_LEAD_BYTES`].
+        lead_bytes: u16,
+    },
+    /// A packet without payload that carries a signal of an INRPP router, under a random nonce.
+    Notice {
+        /// An ACK from the flow's server to its client, or, as a notice on data, a packet from the
+        /// client to the server.
+        carrier: Carrier,
+        /// What is asked.
+        signal: BackPressure,
+        /// With a code, which is random: where routers have keys.
+        guarded: bool,
+    },
+}
+
 /// What the maker of a forged packet knows of a flow; each knows what the one before it does.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Knowledge {
-    /// The address of the receiver: that of the sender is random, in the address plan.
+    /// The address of the packet's receiver: that of its sender is random, in the address plan.
     Receiver,
     /// Both addresses.
     Addresses,
     /// Both ports.
     Ports,
-    /// The sequence number that the receiver expects next.
+    /// The sequence numbers that both ends expect next.
     Sequence,
 }
 
@@ -350,5 +372,5 @@ pub enum SpecError {
     /// An event sets the rate of a link that follows a trace: the trace says its rate at all times.
     RateOfTrace(LinkId),
     /// A forged packet in an IPv6 network, or one of a length that none has: its flow.
-    SpoofedFragment(FlowId),
+    SpoofedPacket(FlowId),
 }

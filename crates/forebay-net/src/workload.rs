@@ -96,6 +96,10 @@ impl Workload {
         let pair = u64::from(host.0) << 32 | u64::from(dst.0);
         (Rng::new(self.seed, Stream::IpId, pair).next_u64() >> 32) as u32
     }
+    /// IP version of all packets.
+    pub(crate) fn version(&self) -> IpVersion {
+        self.version
+    }
     /// The initial sequence number of one end of a flow on its first path.
     pub(crate) fn first_isn(&self, flow: FlowId, role: Role) -> u32 {
         Rng::new(self.seed, Stream::Isn, side_of(flow, role)).next_u64() as u32

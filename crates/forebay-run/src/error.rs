@@ -71,7 +71,7 @@ fn describe(error: &SpecError, spec: &NetSpec) -> String {
             format!("flow {}: `{}` is no host, or both its ends are", flow.0 + 1, node(end))
         }
         SpecError::AppSchedule { flow, why } => format!("flow {}: {why}", flow.0 + 1),
-        SpecError::SpoofedFragment(flow) => {
+        SpecError::SpoofedPacket(flow) => {
             let text = "forged fragments are IPv4, of a multiple of 8 bytes from 24 to 1480";
             format!("flow {}: {text}", flow.0 + 1)
         }

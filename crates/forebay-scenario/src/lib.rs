@@ -31,7 +31,7 @@ pub use explain::schema::schema;
 pub use explain::{ANY_NAME, Key, KeyPlace, KeyTable, Keys, keys};
 pub use forebay_metrics::statistics;
 pub use forebay_net::{
-    After, AppSchedule, Fragments, Knowledge, LossModel, MiddleboxSpec, StripOptions,
+    After, AppSchedule, Fragments, Knowledge, Look, LossModel, MiddleboxSpec, StripOptions,
     TimeDistribution, Writing,
 };
 pub use format::csv::{CSV_COLUMNS, CsvColumn};
@@ -46,7 +46,7 @@ pub use load::builtin::{BUILTINS, Builtin};
 pub use load::map_file::load_map;
 pub use load::scenario_text::ScenarioText;
 pub use model::arrivals::Arrival;
-pub use model::attacks::Attack;
+pub use model::attacks::{Attack, AttackKind};
 pub use model::channels::{Channel, GeneratedTrace, TraceFile};
 pub use model::expectation::{Bound, Expectation, Over};
 pub use model::inrpp::InrppNetwork;

@@ -5,8 +5,9 @@ use crate::expect;
 use crate::terminal::{Estimate, Paint, Table, Unit, row, trimmed, wrap};
 use forebay_base::{Span, Time};
 use forebay_lab::scenario::{
-    After, Attack, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Fragments, Knowledge,
-    LinkDirection, LossModel, MiddleboxSpec, Scenario, StripOptions, TimeDistribution, Writing,
+    After, Attack, AttackKind, Builtin, CSV_COLUMNS, Channel, CsvColumn, Flow, Fragments,
+    Knowledge, LinkDirection, Look, LossModel, MiddleboxSpec, Scenario, StripOptions,
+    TimeDistribution, Writing,
 };
 use std::fmt::Write;
 
@@ -127,19 +128,25 @@ fn middleboxes(scenario: &Scenario) -> Vec<String> {
 
 fn attack(attack: &Attack, scenario: &Scenario) -> String {
     let from = &scenario.nodes[attack.from.index()].name;
-    let knows = match attack.knows {
+    let (flow, noun) = (attack.flow.0 + 1, attack.what.noun());
+    let AttackKind::Forge { start, every, count, look, knows } = attack.what else {
+        return format!("{from} is the {noun} of flow {flow}");
+    };
+    let knows = match knows {
         Knowledge::Receiver => "the receiver alone",
         Knowledge::Addresses => "the addresses",
         Knowledge::Ports => "addresses and ports",
         Knowledge::Sequence => "addresses, ports and sequence number",
     };
+    let length = match look {
+        Look::Fragment { lead_bytes } => format!(", of {lead_bytes} bytes"),
+        Look::Notice { .. } => String::new(),
+    };
     format!(
-        "{from} forges {} of flow {}, of {} bytes, from {} s on, one each {}; it knows {knows}",
-        counted(attack.count as usize, "first fragment"),
-        attack.flow.0 + 1,
-        attack.lead_bytes,
-        seconds(attack.start),
-        span(attack.every),
+        "{from} forges {} of flow {flow}{length}, from {} s on, one each {}; it knows {knows}",
+        counted(count as usize, noun),
+        seconds(start),
+        span(every),
     )
 }
 

@@ -1,7 +1,7 @@
 //! Checks of a spec that its types do not make.
 
 use crate::ports::PortTable;
-use crate::spec::{ChannelSpec, NetEvent, NetSpec, NodeKind, SpecError, SpoofedFragment};
+use crate::spec::{ChannelSpec, Look, NetEvent, NetSpec, NodeKind, SpecError, SpoofedPacket};
 use forebay_base::{FlowId, IpVersion, NodeId, PortId};
 use forebay_router::MAX_TREES;
 
@@ -123,11 +123,13 @@ pub(super) fn check_events(spec: &NetSpec) -> Result<(), SpecError> {
             {
                 return Err(SpecError::RateOfTrace(link));
             }
-            NetEvent::Forge(SpoofedFragment { flow, lead_bytes, .. }) => {
-                let lengths = SpoofedFragment::MIN_LEAD_BYTES..=SpoofedFragment::MAX_LEAD_BYTES;
+            NetEvent::Forge(SpoofedPacket {
+                flow, look: Look::Fragment { lead_bytes }, ..
+            }) => {
+                let lengths = SpoofedPacket::MIN_LEAD_BYTES..=SpoofedPacket::MAX_LEAD_BYTES;
                 let fits = lengths.contains(&lead_bytes) && lead_bytes.is_multiple_of(8);
                 if !fits || spec.version != IpVersion::V4 {
-                    return Err(SpecError::SpoofedFragment(flow));
+                    return Err(SpecError::SpoofedPacket(flow));
                 }
             }
             _ => {}

@@ -40,6 +40,7 @@ builtins![
     "inrpp/hierarchy",
     "inrpp/friendly",
     "inrpp/load",
+    "inrpp/attacks",
     "kickass/joins",
     "kickass/static",
     "kickass/light",

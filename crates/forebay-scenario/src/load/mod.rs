@@ -122,7 +122,8 @@ fn read(
     let mss_bytes = tcp.mss_bytes;
     let flows = flows::expand(&file, &topology, &names, mss_bytes, sources, &mut faults);
     let events = all_events(&file, &topology, sources, &mut faults);
-    let attacks = attacks::expand(&file, &topology, &flows, &mut faults);
+    let guarded = inrpp.key.is_some() || topology.links.iter().any(|link| link.inrpp_key.is_some());
+    let attacks = attacks::expand(&file, &topology, &flows, guarded, &mut faults);
     let routes = faults.or(routes::resolve(file.routes.as_ref()), RouteRule::default());
     let mut needed = buffers::Needed::new(&topology, routes, &flows, &events);
     buffers::follow(&mut needed, table, &mut tcp);

@@ -1,23 +1,54 @@
-//! Packets that somebody forges.
+//! Attacks on flows.
 
 use forebay_base::{FlowId, NodeId, Span, Time};
-use forebay_net::Knowledge;
+use forebay_cc::inrpp::Misbehaviour;
+use forebay_net::{Knowledge, Look};
+use forebay_signal::inrpp::guard::Carrier;
 
-/// Packets that somebody forges at regular times.
+/// An attack.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Attack {
-    /// The host that sends them, or the router to which they come.
+    /// The host or router where it comes from.
     pub from: NodeId,
-    /// The flow that they claim to be of.
+    /// The flow that it is about.
     pub flow: FlowId,
-    /// When the first is sent.
-    pub start: Time,
-    /// Time between two.
-    pub every: Span,
-    /// How many.
-    pub count: u32,
-    /// Bytes of each after the IP header.
-    pub lead_bytes: u16,
-    /// Knowledge of the attacker.
-    pub knows: Knowledge,
+    /// What is done.
+    pub what: AttackKind,
+}
+
+/// What an attacker does.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum AttackKind {
+    /// Forged packets at regular times.
+    Forge {
+        /// When the first is sent.
+        start: Time,
+        /// Time between two.
+        every: Span,
+        /// How many.
+        count: u32,
+        /// What each looks like.
+        look: Look,
+        /// Knowledge of the attacker.
+        knows: Knowledge,
+    },
+    /// An end of the flow breaks the rules.
+    Misbehave(Misbehaviour),
+}
+
+impl AttackKind {
+    /// Noun for one of what it is: a forged packet, an end of the flow.
+    pub fn noun(&self) -> &'static str {
+        match self {
+            AttackKind::Forge { look: Look::Fragment { .. }, .. } => "first fragment",
+            AttackKind::Forge { look: Look::Notice { carrier: Carrier::Ack, .. }, .. } => "ACK",
+            AttackKind::Forge { look: Look::Notice { .. }, .. } => "notice",
+            AttackKind::Misbehave(Misbehaviour::None) => "honest end",
+            AttackKind::Misbehave(Misbehaviour::GreedySender) => "greedy sender",
+            AttackKind::Misbehave(Misbehaviour::SplitAcks(_)) => "receiver that splits ACKs",
+            AttackKind::Misbehave(Misbehaviour::ForgingReceiver(_)) => {
+                "receiver that forges signals"
+            }
+        }
+    }
 }

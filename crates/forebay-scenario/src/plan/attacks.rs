@@ -1,9 +1,12 @@
-//! Forged packets as events of a run.
+//! Attacks in a run: forged packets as events, and ends of flows that break the rules.
 
-use crate::Scenario;
-use crate::model::attacks::Attack;
+use crate::model::attacks::{Attack, AttackKind};
+use crate::{AlgorithmSpec, Scenario};
 use forebay_base::{Rng, Stream};
-use forebay_net::{EventSpec, NetEvent, SpoofedFragment};
+use forebay_cc::Spec;
+use forebay_cc::inrpp::{Misbehaviour, Params};
+use forebay_net::{EventSpec, NetEvent, NetSpec, SpoofedPacket, TransportSpec};
+use std::sync::Arc;
 
 impl Scenario {
     /// The events of a run, forged packets among them, in order of time.
@@ -11,15 +14,45 @@ impl Scenario {
         let mut events = self.events.clone();
         for (number, attack) in (0..).zip(&self.attacks) {
             let mut rng = Rng::new(seed, Stream::SpoofedFragment, number);
-            let &Attack { from: node, flow, lead_bytes, knows, .. } = attack;
-            events.extend((0..u64::from(attack.count)).map(|i| {
+            let Attack { from: node, flow, what } = *attack;
+            let AttackKind::Forge { start, every, count, look, knows } = what else { continue };
+            events.extend((0..u64::from(count)).map(|i| {
                 let draw = rng.next_u64();
-                let forgery = SpoofedFragment { node, flow, lead_bytes, knows, draw };
-                let at = attack.start + attack.every * i;
-                EventSpec { at, event: NetEvent::Forge(forgery) }
+                let forgery = SpoofedPacket { node, flow, look, knows, draw };
+                EventSpec { at: start + every * i, event: NetEvent::Forge(forgery) }
             }));
         }
         events.sort_by_key(|event| event.at);
         events
+    }
+
+    /// The flows with an end that breaks the rules get a transport of their own. Those of other
+    /// protocols than INRPP have no rules of it.
+    pub(crate) fn misbehave(&self, protocol: &str, spec: &mut NetSpec) {
+        for attack in &self.attacks {
+            let AttackKind::Misbehave(misbehaviour) = attack.what else { continue };
+            let name = self.flows[attack.flow.index()].protocol_under(protocol);
+            let Some(algorithm) = self.spec(name).and_then(|of| misbehaving(of, misbehaviour))
+            else {
+                continue;
+            };
+            let flow = &mut spec.flows[attack.flow.index()];
+            let usual = spec.transports[flow.transport].clone();
+            flow.transport = spec.transports.len();
+            spec.transports.push(TransportSpec {
+                feedback: algorithm.feedback_maker(),
+                controller: Arc::new(move |init| algorithm.build(init)),
+                ..usual
+            });
+        }
+    }
+}
+
+fn misbehaving(spec: AlgorithmSpec, misbehaves: Misbehaviour) -> Option<AlgorithmSpec> {
+    match spec {
+        AlgorithmSpec::Table(Spec::Inrpp(params)) => {
+            Some(AlgorithmSpec::Table(Spec::Inrpp(Params { misbehaves, ..params })))
+        }
+        _ => None,
     }
 }

@@ -31,7 +31,7 @@ impl Scenario {
         let network =
             network.map_err(|problem| Fault::nowhere(problem).resolve(&Sources::default()))?;
         let nodes = (0..).map(NodeId).zip(&self.nodes);
-        Ok(NetSpec {
+        let mut spec = NetSpec {
             version: self.ip_version,
             nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
             links: self.directed_links(seed, &network),
@@ -45,7 +45,9 @@ impl Scenario {
                 .zip(&self.nodes)
                 .filter_map(|(id, node)| Some((id, node.reassembly?)))
                 .collect(),
-        })
+        };
+        self.misbehave(protocol, &mut spec);
+        Ok(spec)
     }
 
     /// Protocol and class of flows: first each protocol as a class of its own, then what differs.

@@ -3,6 +3,7 @@
 use super::queues;
 use crate::format::fields::shown;
 use crate::format::units;
+use crate::model::attacks::{Attack, AttackKind};
 use crate::{AlgorithmSpec, Scenario};
 use forebay_base::Time;
 use forebay_cc::Spec;
@@ -65,7 +66,8 @@ impl Scenario {
                 "{late} of {all} flows never start: they are due at until_s ({end} s) or later"
             ));
         }
-        if self.attacks.iter().any(|attack| attack.start >= until) {
+        let is_late = |attack: &Attack| matches!(attack.what, AttackKind::Forge { start, .. } if start >= until);
+        if self.attacks.iter().any(is_late) {
             notes.push(format!("attacks at until_s ({end} s) or later never happen"));
         }
         if self.events.iter().any(|event| event.at >= until) {

@@ -1,7 +1,12 @@
 //! Middleboxes and attacks in scenarios: what is read, written, built and refused.
 
 use super::*;
-use forebay_net::SpoofedFragment;
+use crate::model::attacks::AttackKind;
+use forebay_cc::Spec;
+use forebay_cc::inrpp::Misbehaviour;
+use forebay_net::{ForwardingSpec, Look, NodeKind, SpoofedPacket};
+use forebay_signal::inrpp::guard::Carrier;
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal};
 
 /// The small scenario with `keys` for its link, and `tables` at the end.
 fn small(keys: &str, tables: &str) -> String {
@@ -80,7 +85,7 @@ fn attacks_are_read_written_and_become_events() {
     let scenario = parse(&attack(keys));
     assert_eq!(parse(&scenario.to_toml()), scenario);
     assert!(scenario.is_random());
-    let forged = |seed| -> Vec<(u64, SpoofedFragment)> {
+    let forged = |seed| -> Vec<(u64, SpoofedPacket)> {
         let spec = scenario.build("cubic", seed).expect("builds");
         assert!(spec.events.is_sorted_by_key(|event| event.at));
         let forged = spec.events.into_iter().filter_map(|event| match event.event {
@@ -92,13 +97,19 @@ fn attacks_are_read_written_and_become_events() {
     let (one, other) = (forged(1), forged(2));
     assert_eq!(one.iter().map(|(ms, _)| *ms).collect::<Vec<_>>(), [250, 251, 252]);
     let [(_, a), (_, b), _] = &one[..] else { panic!("three packets") };
-    assert_eq!((a.lead_bytes, a.knows, a.flow.0), (1472, Knowledge::Ports, 0));
+    assert_eq!(
+        (a.look, a.knows, a.flow.0),
+        (Look::Fragment { lead_bytes: 1472 }, Knowledge::Ports, 0)
+    );
     assert!(a.draw != b.draw && a.draw != other[0].1.draw);
     // What is not said.
-    let Attack { start, every, count, lead_bytes, knows, .. } =
-        parse(&attack("flow = 1")).attacks.remove(0);
+    let AttackKind::Forge { start, every, count, look, knows } =
+        parse(&attack("flow = 1")).attacks.remove(0).what
+    else {
+        panic!("packets");
+    };
     assert_eq!((start, every, count), (Time::ZERO, Span::from_millis(10), 1));
-    assert_eq!((lead_bytes, knows), (24, Knowledge::Receiver));
+    assert_eq!((look, knows), (Look::Fragment { lead_bytes: 24 }, Knowledge::Receiver));
 }
 
 #[test]
@@ -111,10 +122,7 @@ fn bad_attacks_are_refused() {
         &attack("flow = 0"),
         "attacks[0].flow: `0` is out of range: expected the number of a flow",
     );
-    said(
-        &attack(""),
-        "attacks[0]: the key `flow` is missing: the flow that they claim to belong to",
-    );
+    said(&attack(""), "attacks[0]: the key `flow` is missing: the flow, by its number in results");
     for odd in [16, 30, 1488] {
         said(
             &attack(&format!("flow = 1\nlead_bytes = {odd}")),
@@ -139,4 +147,141 @@ fn bad_attacks_are_refused() {
     );
     let six = format!("ip_version = 6\n{}", attack("flow = 1"));
     said(&six, "attacks[0]: attacks forge IPv4 fragments, and `ip_version` is 6");
+}
+
+#[test]
+fn attacks_on_inrpp_are_read_written_and_become_events() {
+    let keys = "flow = 1\nkind = \"acks\"\nask = \"pause\"\nknows = \"sequence\"";
+    let look = |text: &str| {
+        let scenario = parse(text);
+        assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
+        match scenario.attacks[0].what {
+            AttackKind::Forge { look, .. } => look,
+            AttackKind::Misbehave(_) => panic!("packets"),
+        }
+    };
+    let signal = |ask| BackPressure { ask, routers: 2, ..BackPressure::default() };
+    let (carrier, guarded) = (Carrier::Ack, false);
+    let pause = signal(BackPressureSignal::Pause);
+    assert_eq!(look(&attack(keys)), Look::Notice { carrier, signal: pause, guarded });
+    // Where there are keys it has a code, if a wrong one.
+    let keyed = format!("{}\n[inrpp]\nkey = \"0123456789abcdef\"\n", attack(keys));
+    assert_eq!(look(&keyed), Look::Notice { carrier, signal: pause, guarded: true });
+    let slow = signal(BackPressureSignal::SlowDown);
+    let data = Look::Notice { carrier: Carrier::Data, signal: slow, guarded };
+    assert_eq!(look(&attack("flow = 1\nkind = \"notices\"")), data);
+}
+
+/// The end that breaks rules, `from` its own host, has a transport of its own; no other flow has.
+#[test]
+fn ends_that_break_the_rules_have_transports_of_their_own() {
+    let flow = &parse(SMALL).flows[0];
+    let [src, dst] = [flow.src, flow.dst].map(|id| parse(SMALL).nodes[id.index()].name.clone());
+    let at = |from: &str, keys: &str| {
+        attack(keys).replace("from = \"left\"", &format!("from = \"{from}\""))
+    };
+    for (from, keys, expected) in [
+        (&src, "kind = \"greedy-sender\"", Misbehaviour::GreedySender),
+        (&dst, "kind = \"split-acks\"", Misbehaviour::SplitAcks(8)),
+        (&dst, "kind = \"split-acks\"\nparts = 64", Misbehaviour::SplitAcks(64)),
+    ] {
+        let scenario = parse(&at(from, &format!("flow = 1\n{keys}")));
+        assert_eq!(parse(&scenario.to_toml()), scenario);
+        assert_eq!(scenario.attacks[0].what, AttackKind::Misbehave(expected));
+        let honest = parse(SMALL).build("inrpp", 1).expect("builds");
+        let spec = scenario.build("inrpp", 1).expect("builds");
+        assert_eq!(spec.transports.len(), honest.transports.len() + 1);
+        let own = spec.flows.iter().filter(|flow| flow.transport == honest.transports.len());
+        assert_eq!(own.count(), 1, "{keys}");
+        let others = scenario.build("cubic", 1).expect("builds").transports.len();
+        assert_eq!(others, parse(SMALL).build("cubic", 1).expect("builds").transports.len());
+    }
+    said(
+        &at(&dst, "flow = 1\nkind = \"greedy-sender\""),
+        &format!("attacks[0].from: the sender of this flow is `{src}`"),
+    );
+    said(
+        &at(&src, "flow = 1\nkind = \"forging-receiver\""),
+        &format!("attacks[0].from: the receiver of this flow is `{dst}`"),
+    );
+    said(
+        &at(&dst, "flow = 1\nkind = \"split-acks\"\nparts = 65"),
+        "attacks[0].parts: `65` is out of range: expected 2 to 64",
+    );
+    said(
+        &at(&dst, "flow = 1\nkind = \"split-acks\"\ncount = 3"),
+        "attacks[0].count: an attack of the kind \"split-acks\" has no such key",
+    );
+    said(
+        &attack("flow = 1\nask = \"pause\""),
+        "attacks[0].ask: an attack of the kind \"fragments\" has no such key",
+    );
+    said(&attack("flow = 1\nkind = \"gredy\""), "attacks[0].kind: expected one of");
+}
+
+const KEY: &str = "0123456789abcdef";
+
+/// Two routers in a row, and a host at each.
+fn keyed(of_link: &str, of_host: &str, table: &str) -> String {
+    format!(
+        "protocols = [\"inrpp\"]\nrouters = [\"a\", \"b\"]\n\
+         link_defaults = {{ rate = \"10Mbit/s\", delay = \"5ms\", queue = \"50ms\" }}\n\
+         hosts = [{{ name = \"s\", attach = \"a\" }}, {{ name = \"d\" }}]\n\
+         flows = [{{ src = \"s\", dst = \"d\", bytes = \"1MB\" }}]\n\
+         links = [{{ a = \"a\", b = \"b\"{of_link} }}, {{ a = \"b\", b = \"d\"{of_host} }}]\n{table}"
+    )
+}
+
+/// The ports of a router whose link has a key, and room for codes in the options of hosts.
+fn guards(text: &str) -> (Vec<Option<Vec<bool>>>, bool) {
+    let scenario = parse(text);
+    assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
+    let spec = scenario.build("inrpp", 1).expect("builds");
+    let ports = spec.nodes.iter().filter_map(|node| match &node.kind {
+        NodeKind::Router(ForwardingSpec::Inrpp(settings)) => {
+            let secrets = settings.secrets.as_ref();
+            Some(secrets.map(|ports| ports.iter().map(Option::is_some).collect()))
+        }
+        _ => None,
+    });
+    let guarded = match scenario.spec("inrpp") {
+        Some(AlgorithmSpec::Table(Spec::Inrpp(params))) => params.guarded,
+        _ => panic!("a line of the table"),
+    };
+    (ports.collect(), guarded)
+}
+
+#[test]
+fn keys_of_links_are_read_written_and_reach_both_ends() {
+    let of_link = format!(", inrpp_key = \"{KEY}\"");
+    let table = format!("inrpp = {{ key = \"{KEY}\" }}\n");
+    assert_eq!(guards(&keyed("", "", "")), (vec![None, None], false));
+    let one_each = vec![Some(vec![true, false]), Some(vec![true, false])];
+    assert_eq!(guards(&keyed(&of_link, "", "")), (one_each, true));
+    let all = vec![Some(vec![true, true]), Some(vec![true, true])];
+    assert_eq!(guards(&keyed("", "", &table)), (all, true));
+}
+
+#[test]
+fn keys_too_short_or_on_one_side_only_are_refused() {
+    said(
+        &keyed(", inrpp_key = \"secret\"", "", ""),
+        "links[0].inrpp_key: `a key of 6 bytes` is out of range: expected at least 16 bytes for \
+         the link `a-b`",
+    );
+    said(
+        &keyed("", "", "inrpp = { key = \"secret\" }\n"),
+        "inrpp.key: `a key of 6 bytes` is out of range: expected at least 16 bytes for inrpp.key",
+    );
+    let of_link = format!(", inrpp_key = \"{KEY}\"");
+    said(
+        &keyed("", &of_link, ""),
+        "links[1].inrpp_key: the link `b-d` has a key on one side only: `d` is a host",
+    );
+    said(
+        &keyed(&of_link, "", "inrpp = { routers = [\"a\"] }\n"),
+        "links[0].inrpp_key: the link `a-b` has a key on one side only: `b` does not run INRPP",
+    );
+    // Where no router runs INRPP a key has no effect.
+    parse(&keyed(&of_link, "", "").replace("\"inrpp\"]", "\"cubic\"]"));
 }

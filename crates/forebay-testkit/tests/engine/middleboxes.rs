@@ -2,7 +2,9 @@
 
 use forebay_base::{DropReason, LinkId, NodeId, Rate, Span, Time, kind};
 use forebay_cc::{AnyController, Init, Spec};
-use forebay_net::{Fragments, Knowledge, MiddleboxSpec, NetEvent, SpoofedFragment, StripOptions};
+use forebay_net::{
+    Fragments, Knowledge, Look, MiddleboxSpec, NetEvent, SpoofedPacket, StripOptions,
+};
 use forebay_sim::{FewerThreads, Options, PacketEvent, Simulation, Status};
 use forebay_testkit::tap::{Notes, Tap};
 use forebay_testkit::world::{World, link};
@@ -199,7 +201,8 @@ fn attacked(knows: Knowledge, lead_bytes: u16) -> Line {
     line.world.spec.flows[0].bytes = Some(3_000_000);
     for i in 0..3 {
         let (node, flow) = (line.right, forebay_base::FlowId(0));
-        let forgery = SpoofedFragment { node, flow, lead_bytes, knows, draw: 77 + i };
+        let forgery =
+            SpoofedPacket { node, flow, look: Look::Fragment { lead_bytes }, knows, draw: 77 + i };
         line.world.event(Time::from_millis(1_000 + i), NetEvent::Forge(forgery));
     }
     line

@@ -32,6 +32,8 @@ pub(super) struct Receiver {
     /// An ACK that leaves first, of what came before the echo changed to what it is (RFC 8257
     /// section 3.2): bytes beyond `last_ack_sent` that it acknowledges; 0: there is none.
     bytes_before: u32,
+    /// Bytes that one ACK acknowledges where the receiver half splits them; 0: it does not.
+    part_bytes: u32,
     /// The offered window as a header has it.
     scaled_window: u16,
     /// Shift of the window of a SYN or SYN-ACK.
@@ -68,6 +70,7 @@ impl Receiver {
             feedback,
             echo_congestion: false,
             bytes_before: 0,
+            part_bytes: 0,
             scaled_window: 0,
             syn_shift: 0,
             ts_recent: 0,
@@ -246,8 +249,15 @@ impl Receiver {
     /// New data came in order.
     #[inline(always)]
     fn schedule_ack(&mut self, now: Time, bytes: u64, timestamps: Option<(u32, u32)>) {
-        if !self.no_feedback && self.feedback.clocks_acks() {
-            return;
+        if !self.no_feedback {
+            if self.feedback.clocks_acks() {
+                return;
+            }
+            let parts = u64::from(self.feedback.ack_parts());
+            if parts > 1 {
+                self.part_bytes = bytes.div_ceil(parts) as u32;
+                self.bytes_before = self.next_part();
+            }
         }
         if self.acks.watches_growth() {
             let echo_ms = timestamps.map(|(_, echo)| echo);
@@ -294,10 +304,16 @@ impl Receiver {
     pub(super) fn on_ack_sent(&mut self) {
         let first = self.bytes_before > 0;
         self.last_ack_sent = self.ack_number();
-        self.bytes_before = 0;
-        if !first {
+        if first {
+            self.bytes_before = self.next_part(); // and one for what came last is still due
+        } else {
             self.acks.on_sent();
-        } // else one for what came last is still due
+        }
+    }
+    /// What the next ACK acknowledges, if that is not all.
+    fn next_part(&self) -> u32 {
+        let left = self.nxt() - self.last_ack_sent;
+        if left > u64::from(self.part_bytes) { self.part_bytes } else { 0 }
     }
     /// What a segment acknowledges that leaves now.
     #[inline]
@@ -309,7 +325,7 @@ impl Receiver {
     }
     /// A segment that leaves now echoes congestion (ECE).
     pub(super) fn echoes_congestion(&self) -> bool {
-        self.echo_congestion != (self.bytes_before > 0)
+        self.echo_congestion != (self.bytes_before > 0 && self.part_bytes == 0)
     }
 
     /// When a delayed ACK is due.

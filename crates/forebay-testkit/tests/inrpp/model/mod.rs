@@ -24,7 +24,8 @@ use rules::{Faults, check};
 use slots::Slots;
 use stateright::HasDiscoveries;
 
-const NONE: Faults = Faults { lost_acks: 0, swapped_acks: 0, restarts: 0, delays: 0 };
+const NONE: Faults =
+    Faults { lost_acks: 0, swapped_acks: 0, restarts: 0, delays: 0, replays: 0, forgeries: 0 };
 
 fn shape(paths: &[&[usize]], packets: &[u8], (low, high, total): (u64, u64, u64)) -> Shape {
     Shape {
@@ -63,7 +64,7 @@ fn slots(shape: Shape, periods: [u8; 3], access: u8, pauses: u8) -> Slots {
     let packets = 2 * shape.packets.iter().max().expect("flows");
     let deadline = deadline(packets, &periods, pauses);
     let periods = periods.to_vec();
-    Slots { shape, mutant: None, faults: NONE, periods, access, pauses, deadline }
+    Slots { shape, mutant: None, faults: NONE, keys: false, periods, access, pauses, deadline }
 }
 fn parking() -> Slots {
     slots(shape(&PARKING, &[8, 8, 8], ROOMY), [1, 1, 1], 1, 1)
@@ -117,6 +118,28 @@ fn lost_and_swapped_acks_restarts_and_delays_end_as_well() {
         let ring = slots(shape(&RING, &[4, 4, 4], ROOMY), [1, 1, 1], 2, 0);
         let model = Slots { faults, ..ring };
         assert_eq!(check(&format!("ring, {name}"), model, ALL), [""; 0], "{name}");
+    }
+}
+
+/// Somebody on a link drops, repeats, changes and adds ACKs, with and without keys. With them no
+/// packet waits longer than a watchdog, whatever he does, and nothing is lost. Without them the
+/// same holds for each ACK that he changes or adds: one that is released brings an ACK of its flow.
+#[test]
+fn whoever_is_on_a_link_delays_no_packet_for_longer_than_a_watchdog() {
+    for (name, keys, faults) in [
+        ("a drop and 2 replays", true, Faults { lost_acks: 1, replays: 2, ..NONE }),
+        ("2 forgeries", true, Faults { forgeries: 2, ..NONE }),
+        ("a replay and a forgery", true, Faults { replays: 1, forgeries: 1, ..NONE }),
+        ("2 forgeries", false, Faults { forgeries: 2, ..NONE }),
+        ("a replay and a forgery", false, Faults { replays: 1, forgeries: 1, ..NONE }),
+    ] {
+        let with = if keys { "keys" } else { "no keys" };
+        let model = Slots { faults, keys, pauses: 0, ..parking() };
+        assert_eq!(
+            check(&format!("parking, {with}, {name}"), model, ALL),
+            [""; 0],
+            "{with}, {name}"
+        );
     }
 }
 

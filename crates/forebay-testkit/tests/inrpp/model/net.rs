@@ -9,7 +9,7 @@
 //! senders obey rules 1 to 5 of `forebay_cc::inrpp`, in whole packets. There is no retransmission:
 //! what is lost is lost.
 
-use super::port::{Data, Mutant, PACKET_BYTES, Port};
+use super::port::{Data, Mutant, PACKET_BYTES, Port, asks};
 use forebay_base::{Span, Time};
 use forebay_router::inrpp::{CacheLimits, State};
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
@@ -46,7 +46,8 @@ pub struct Ack {
     pub flow: u8,
     /// Of which packet, and of all before it.
     number: u8,
-    pub option: BackPressure,
+    /// None: its code was wrong, and no one reads it.
+    pub option: Option<BackPressure>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -84,10 +85,28 @@ impl Sender {
         self.started && self.left > 0 && !self.is_allowed()
     }
     /// Rules 2 to 5 of `forebay_cc::inrpp`.
-    fn hear(&mut self, number: u8, option: BackPressure) {
+    fn hear(&mut self, number: u8, option: Option<BackPressure>) {
         let before = self.in_flight();
         let delivered = (number + 1).saturating_sub(self.acked);
         self.acked = self.acked.max(number + 1);
+        let paused = option.is_some_and(|option| self.obey(option, before));
+        if paused && self.in_flight() > 0 {
+            return;
+        }
+        let least = (self.in_flight() == 0) as u8;
+        match &mut self.state {
+            Loop::Open => {}
+            Loop::Closed { credits } => {
+                *credits = (*credits + delivered.max(least)).min(MAX_CREDITS);
+            }
+            Loop::Ramp { quarters } => {
+                let part = if *quarters < SMALL_PACKETS * QUARTERS { QUARTERS } else { 1 };
+                *quarters += u16::from(delivered.min(2)) * part;
+            }
+        }
+    }
+    /// True if it is told to pause.
+    fn obey(&mut self, option: BackPressure, before: u8) -> bool {
         let allowed = option.allowance;
         self.state = match (self.state, option.ask) {
             (
@@ -104,20 +123,7 @@ impl Sender {
             _ => Loop::Ramp { quarters: in_quarters(before.max(allowed).max(1)) },
         };
         self.echo = option.nonce.filter(|_| option.ask != BackPressureSignal::Cancel);
-        if option.ask == BackPressureSignal::Pause && self.in_flight() > 0 {
-            return;
-        }
-        let least = (self.in_flight() == 0) as u8;
-        match &mut self.state {
-            Loop::Open => {}
-            Loop::Closed { credits } => {
-                *credits = (*credits + delivered.max(least)).min(MAX_CREDITS);
-            }
-            Loop::Ramp { quarters } => {
-                let part = if *quarters < SMALL_PACKETS * QUARTERS { QUARTERS } else { 1 };
-                *quarters += u16::from(delivered.min(2)) * part;
-            }
-        }
+        option.ask == BackPressureSignal::Pause
     }
     /// Nothing came for the longest time: what is missing is taken for lost.
     fn time_out(&mut self) {
@@ -136,12 +142,16 @@ pub struct Net {
     /// Packets on each link, ACKs on it in the other direction.
     pub data: Vec<VecDeque<Data>>,
     pub acks: Vec<VecDeque<Ack>>,
+    /// The last ACK with a request that came over each link.
+    requests: Vec<Option<Ack>>,
     pub senders: Vec<Sender>,
     /// The number that each receiver expects next.
     expected: Vec<u8>,
     /// Packets of each flow that ACKs have reported to each port.
     seen: Vec<Vec<u8>>,
     pub lost: u8,
+    /// Somebody remembers what comes over the links.
+    pub tapped: bool,
     /// A rule of a single step that was broken.
     pub broken: Option<&'static str>,
     /// Time has passed that often since something moved last, and when that was.
@@ -149,6 +159,8 @@ pub struct Net {
     pub moved_at: Time,
     /// The longest time for which everything stood still while packets were cached.
     pub longest_wait: Span,
+    /// All of these.
+    pub total_wait: Span,
 }
 
 impl Net {
@@ -167,14 +179,17 @@ impl Net {
             ports: ports.map(|(i, &limits)| Port::new(i as u8, limits, mutant)).collect(),
             data: vec![VecDeque::new(); shape.limits.len()],
             acks: vec![VecDeque::new(); shape.limits.len()],
+            requests: vec![None; shape.limits.len()],
             senders: shape.packets.iter().map(sender).collect(),
             expected: vec![0; shape.packets.len()],
             seen: vec![vec![0; shape.packets.len()]; shape.limits.len()],
             lost: 0,
+            tapped: false,
             broken: None,
             idle: 0,
             moved_at: Time::ZERO,
             longest_wait: Span::ZERO,
+            total_wait: Span::ZERO,
         }
     }
     fn moved(&mut self) {
@@ -225,27 +240,49 @@ impl Net {
             self.broken = Some("a packet has overtaken another of its flow");
         }
         *expected = data.number + 1;
-        let (flow, number, option) = (data.flow, data.number, BackPressure::default());
+        let (flow, number, option) = (data.flow, data.number, Some(BackPressure::default()));
         self.pass_ack(shape, port, Ack { flow, number, option });
     }
     /// The first ACK on a link comes to the router.
     pub fn ack(&mut self, shape: &Shape, port: usize) {
         self.moved();
         let ack = self.acks[port].pop_front().expect("there is one");
+        if self.tapped && ack.option.is_some_and(asks) {
+            self.requests[port] = Some(ack);
+        }
         self.pass_ack(shape, port, ack);
     }
+    /// The last ACK with a request that came over a link comes again. False if there was none.
+    pub fn replay(&mut self, port: usize) -> bool {
+        let again = self.requests[port];
+        self.acks[port].extend(again);
+        again.is_some()
+    }
+    /// Another option on the first ACK of a link.
+    pub fn change(&mut self, port: usize, forged: Option<BackPressure>) {
+        self.acks[port].front_mut().expect("there is one").option = forged;
+    }
+    /// An ACK that no receiver has sent comes over a link, of what the sender knows has arrived.
+    pub fn inject(&mut self, port: usize, flow: u8, forged: Option<BackPressure>) {
+        let number = self.senders[flow as usize].acked - 1;
+        self.acks[port].push_back(Ack { flow, number, option: forged });
+    }
+    /// True if an ACK of `flow` has come back.
+    pub fn is_acked(&self, flow: u8) -> bool {
+        self.senders[flow as usize].acked > 0
+    }
     fn pass_ack(&mut self, shape: &Shape, port: usize, ack: Ack) {
-        let came = ack.option;
+        let Some(came) = ack.option else { return self.pass_on(shape, port, ack) };
         let free_before = self.ports[port].others_free(ack.flow);
         // How many routers were passed does not matter here.
         let said = self.ports[port].on_ack(self.now, ack.flow, ack.number, came);
         let said = BackPressure { routers: 0, ..said };
-        let asks = matches!(said.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);
-        if asks && self.ports[port].state() != State::BackPressure {
+        let slows = matches!(said.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);
+        if slows && self.ports[port].state() != State::BackPressure {
             self.broken = Some("who is not congested asks to slow down");
         }
-        let requests = asks || said.ask == BackPressureSignal::Nothing && said.allowance > 0;
-        if self.ports[port].state() == State::BackPressure && !(requests && said.nonce.is_some()) {
+        if self.ports[port].state() == State::BackPressure && !(asks(said) && said.nonce.is_some())
+        {
             self.broken = Some("who is congested asks for nothing, and allows all");
         }
         // As much as has arrived, an allowance, or twice as much in a ramp.
@@ -262,11 +299,14 @@ impl Net {
             self.broken = Some("what nobody downstream asks for is held");
         }
         self.fill(shape, port);
+        self.pass_on(shape, port, Ack { option: Some(said), ..ack });
+    }
+    fn pass_on(&mut self, shape: &Shape, port: usize, ack: Ack) {
         let path = &shape.paths[ack.flow as usize];
         let hop = path.iter().position(|&p| p == port).expect("on its way");
         match hop.checked_sub(1) {
-            Some(before) => self.acks[path[before]].push_back(Ack { option: said, ..ack }),
-            None => self.senders[ack.flow as usize].hear(ack.number, said),
+            Some(before) => self.acks[path[before]].push_back(ack),
+            None => self.senders[ack.flow as usize].hear(ack.number, ack.option),
         }
     }
     pub fn restart(&mut self, port: usize) {
@@ -294,6 +334,7 @@ impl Net {
         let due = self.due().expect("something is due").max(self.now);
         if self.stands_still() && self.cached() > 0 {
             self.longest_wait = self.longest_wait.max(due.since(self.now));
+            self.total_wait += due.since(self.now);
         }
         self.idle += 1;
         let still = self.stands_still();

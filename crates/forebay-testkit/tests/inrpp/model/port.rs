@@ -88,7 +88,7 @@ pub fn key(flow: u8) -> FlowKey {
 }
 
 /// True if an ACK asks its flow for something.
-fn asks(option: BackPressure) -> bool {
+pub fn asks(option: BackPressure) -> bool {
     matches!(option.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause)
         || option.allowance > 0 && option.ask == BackPressureSignal::Nothing
 }

@@ -15,6 +15,8 @@ pub const SOON: &str = "no packet waits long for a timer";
 pub const STEP: &str = "each step keeps its rule";
 pub const SPEED: &str = "the slowest link is busy: all is done in time";
 pub const LOSS: &str = "no packet is lost";
+pub const CUSTODY: &str = "no packet that a router keeps is lost, whoever attacks";
+pub const BOUND: &str = "each forged ACK costs no more than a watchdog";
 
 /// Timers that run out one after the other while nothing moves.
 const MAX_IDLE: u8 = 8;
@@ -34,6 +36,10 @@ pub struct Faults {
     pub restarts: u8,
     /// Time passes until the next timer though something is on a link.
     pub delays: u8,
+    /// Somebody on a link sends once more an ACK with a request.
+    pub replays: u8,
+    /// Somebody on a link changes what an ACK says, or adds an ACK of his own.
+    pub forgeries: u8,
 }
 
 /// Where nothing is on a link that could bring credits, nothing waits for some.
@@ -48,6 +54,10 @@ pub fn nothing_is_left(net: &Net) -> bool {
 }
 pub fn ends(net: &Net) -> bool {
     net.idle <= MAX_IDLE && net.now.since(net.moved_at) <= MAX_REST
+}
+/// All waits together, after so many forged ACKs.
+pub fn is_bounded(net: &Net, forged: u8) -> bool {
+    net.total_wait <= MAX_WAIT * u64::from(forged)
 }
 pub fn soon(net: &Net) -> bool {
     net.longest_wait <= MAX_WAIT

@@ -7,6 +7,7 @@
 use super::net::{Net, Shape};
 use super::port::Mutant;
 use super::rules::{self, Faults};
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 use stateright::{Model, Property};
 
 #[derive(Clone, Debug)]
@@ -14,6 +15,8 @@ pub struct Slots {
     pub shape: Shape,
     pub mutant: Option<Mutant>,
     pub faults: Faults,
+    /// Routers authenticate what comes over links.
+    pub keys: bool,
     /// Slots that each link takes for a packet.
     pub periods: Vec<u8>,
     /// Packets that a sender may send in a slot.
@@ -35,6 +38,9 @@ pub enum Step {
     LoseAck(usize),
     SwapAcks(usize),
     Restart(usize),
+    Replay(usize),
+    Change(usize, BackPressureSignal),
+    Inject(usize, u8, BackPressureSignal),
     /// The next timer runs out.
     Wait,
 }
@@ -51,8 +57,16 @@ pub struct World {
 }
 
 impl Slots {
+    fn attacked(&self) -> bool {
+        self.faults.replays + self.faults.forgeries > 0
+    }
     fn cycle(&self) -> u8 {
         self.periods.iter().product()
+    }
+    /// What the next router finds of a signal that no router has made.
+    fn forged(&self, ask: BackPressureSignal) -> Option<BackPressure> {
+        let forged = BackPressure { ask, nonce: Nonce::new(7), ..BackPressure::default() };
+        (!self.keys).then_some(forged)
     }
     fn is_over(&self, world: &World) -> bool {
         let all = world.net.senders.iter().all(|sender| sender.started);
@@ -91,6 +105,7 @@ impl Model for Slots {
     fn init_states(&self) -> Vec<World> {
         let mut net = Net::new(&self.shape, self.mutant);
         net.senders.iter_mut().for_each(|sender| sender.started = false);
+        net.tapped = self.faults.replays > 0;
         vec![World { net, faults: self.faults, pauses: self.pauses, slot: 0, elapsed: 0 }]
     }
     fn actions(&self, world: &World, steps: &mut Vec<Step>) {
@@ -125,6 +140,21 @@ impl Model for Slots {
             if acks > 1 && faults.swapped_acks > 0 {
                 steps.push(Step::SwapAcks(port));
             }
+            if faults.replays > 0 && net.clone().replay(port) {
+                steps.push(Step::Replay(port));
+            }
+            if faults.forgeries > 0 {
+                let asks = [BackPressureSignal::Pause, BackPressureSignal::Cancel];
+                if acks > 0 {
+                    steps.extend(asks.map(|ask| Step::Change(port, ask)));
+                }
+                let paths = self.shape.paths.iter().zip(0..);
+                let over = paths.filter(|(path, _)| path.contains(&port)).map(|(_, flow)| flow);
+                let over = over.filter(|&flow| net.is_acked(flow));
+                for flow in over {
+                    steps.extend(asks.map(|ask| Step::Inject(port, flow, ask)));
+                }
+            }
             let knows = net.ports[port].cached() > 0 || net.ports[port].nonces() > 0;
             if faults.restarts > 0 && knows {
                 steps.push(Step::Restart(port));
@@ -155,6 +185,18 @@ impl Model for Slots {
                 next.faults.restarts -= 1;
                 next.net.restart(port);
             }
+            Step::Replay(port) => {
+                next.faults.replays -= 1;
+                next.net.replay(port);
+            }
+            Step::Change(port, ask) => {
+                next.faults.forgeries -= 1;
+                next.net.change(port, self.forged(ask));
+            }
+            Step::Inject(port, flow, ask) => {
+                next.faults.forgeries -= 1;
+                next.net.inject(port, flow, self.forged(ask));
+            }
             Step::Wait => {
                 next.faults.delays -= !next.net.stands_still() as u8;
                 if !rules::has_a_way(&next.net) {
@@ -182,6 +224,14 @@ impl Model for Slots {
             }),
             Property::always(rules::LOSS, |model: &Slots, world: &World| {
                 world.faults != model.faults || world.net.lost == 0
+            }),
+            Property::always(rules::CUSTODY, |model: &Slots, world: &World| {
+                model.faults.restarts > 0 || !model.attacked() || world.net.lost == 0
+            }),
+            Property::always(rules::BOUND, |model: &Slots, world: &World| {
+                let forged = model.faults.forgeries - world.faults.forgeries;
+                let others = model.faults.replays + model.faults.lost_acks;
+                !model.attacked() || rules::is_bounded(&world.net, forged + others)
             }),
         ]
     }
