@@ -91,6 +91,8 @@ builtins![
     "queues/fq-codel",
     "queues/red",
     "queues/pie",
+    "mptcp/multihomed",
+    "mptcp/shared-bottleneck",
     "cell/city-driving",
     "cell/highway-driving",
     "cell/shared",

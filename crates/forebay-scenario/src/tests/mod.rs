@@ -13,6 +13,7 @@ mod kickass;
 mod lives;
 mod mutations;
 mod network;
+mod paths;
 mod protocols;
 mod reassembly;
 mod routes;
