@@ -97,6 +97,8 @@ builtins![
     "queues/fq-codel",
     "queues/red",
     "queues/pie",
+    "mptcp/multihomed",
+    "mptcp/shared-bottleneck",
     "cell/city-driving",
     "cell/highway-driving",
     "cell/shared",

@@ -14,6 +14,7 @@ mod kickass;
 mod lives;
 mod mutations;
 mod network;
+mod paths;
 mod protocols;
 mod reassembly;
 mod routes;

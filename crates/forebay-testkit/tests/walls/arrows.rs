@@ -89,7 +89,7 @@ const INSTRUCTIONS: &[&str] =
     &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "sim", "testkit"];
 
 /// What a pure crate may take from outside, always without default features.
-const OUTSIDE: &[&str] = &["libm", "serde"];
+const OUTSIDE: &[&str] = &["hmac", "libm", "serde", "sha2"];
 /// What it may take under a feature that is off by default.
 const OPTIONAL: &[&str] = &["schemars"];
 
