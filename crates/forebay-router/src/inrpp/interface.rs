@@ -24,7 +24,7 @@
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
-use super::cache::{Cache, Cached, Holds};
+use super::cache::{Cache, Cached, Held, Holds};
 use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
 use super::earliest;
 use super::key::{Class, FlowKey};
@@ -90,6 +90,10 @@ pub struct Interface<T> {
     nonce: Option<Nonce>,
     /// Flows that were asked to slow down since then, and when last.
     asked: BTreeMap<FlowKey, Time>,
+    /// Flows that are told to pause, and since when.
+    paused: BTreeMap<FlowKey, Time>,
+    /// How long a flow may bring more after that.
+    obeys_within: Span,
     /// Number of them at which to look for those that have ended.
     crowd: usize,
     /// The longest time between two ACKs of one of them.
@@ -130,6 +134,8 @@ impl<T> Interface<T> {
             state: State::Push,
             nonce: None,
             asked: BTreeMap::new(),
+            paused: BTreeMap::new(),
+            obeys_within: settings.forget_after,
             crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
@@ -210,7 +216,9 @@ impl<T> Interface<T> {
             Class::Plain => self.plain_room(flow, plain_limit_bytes),
             Class::Pooled | Class::Tagged => self.limits.total_bytes,
         };
-        if self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
+        if !self.defies(now, flow, packet.wire_len)
+            && self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out)
+        {
             let head = self.cache.head();
             let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
             let first = self.cache.push(flow, packet, ahead);
@@ -236,6 +244,16 @@ impl<T> Interface<T> {
         let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
         let all = plain + self.cache.pooled_flows();
         (plain_limit_bytes * plain / all).max(PLAIN_PACKETS * PACKET_BYTES * plain)
+    }
+    /// True if `flow` has been told to pause for long, and with one more packet has more than its
+    /// share of the whole cache: its sender does not listen. What others need to start with, and
+    /// the margin above S_high, is not its own.
+    fn defies(&self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
+        let Some(&since) = self.paused.get(&flow) else { return false };
+        let own = self.cache.flow_bytes(flow);
+        since + self.obeys_within <= now
+            && self.cache.bytes() > self.limits.high_bytes
+            && own + u64::from(wire_len) > self.share_of(own, self.limits.total_bytes)
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
     /// flow itself.
@@ -371,6 +389,7 @@ impl<T> Interface<T> {
                 let own = self.cache.flow_bytes(flow);
                 let room = self.room_for(own);
                 let ask = if room == 0 { self.ask_of(own) } else { BackPressureSignal::Nothing };
+                self.note_paused(now, flow, ask);
                 let further = Some(option.allowance).filter(|&allowance| allowance > 0);
                 let allowance = further.map_or(room, |further| further.min(room));
                 // Those upstream hold it under the nonce that it carries. But another interface's
@@ -447,11 +466,12 @@ impl<T> Interface<T> {
         arrived: Arrived,
         worth: CreditValue,
     ) {
-        let heard = self.credits.hear(now, nonce, flow, arrived);
+        let paused = matches!(worth, CreditValue::Nothing);
+        let heard = self.credits.hear(now, Held { nonce, paused }, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
         }
-        if heard.moved {
+        if heard.changed {
             self.reconsider(flow);
         }
         let old = heard.news == Some(0);
@@ -465,7 +485,7 @@ impl<T> Interface<T> {
         };
         // What has arrived had left under the nonce before. Those that wait under that one may have
         // nothing downstream, and get no ACK that could bring them under this one.
-        if let Some(before) = heard.from.filter(|&before| self.cache.waits(before)) {
+        if let Some(before) = heard.from.filter(|&before| self.cache.waits_with_others(before)) {
             let back = heard.news.unwrap_or(0).min(halves);
             halves -= back;
             if back > 0 {
@@ -476,23 +496,47 @@ impl<T> Interface<T> {
         if halves > 0 {
             self.credits.pay(nonce, halves);
             self.let_go(now, nonce);
+        } else if self.cache.waits(nonce) {
+            // It was heard, and a shorter time between ACKs leaves less patience.
+            self.credits.waits_now(nonce);
         }
     }
     /// Packets may leave for what has arrived: of the flows under `nonce` whose turn it is, else
     /// those that come next.
     ///
     /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have
-    /// none, and never get one.
+    /// none, and never get one. But a flow that is paused has more than its share downstream, and
+    /// no part in the credits of others: of those that have nothing left here it would take all.
     fn let_go(&mut self, now: Time, nonce: Nonce) {
         self.credits.credited(now, nonce);
         self.give(nonce);
+        self.check_pause(now, nonce);
         if self.credits.starves_first(now) && self.cache.waits(nonce) {
             self.credits.waits_now(nonce);
         }
     }
+    /// An ACK ends a pause. One of the paused flows under `nonce` in turn may wait for one in vain,
+    /// for what it had downstream is lost.
+    fn check_pause(&mut self, now: Time, nonce: Nonce) {
+        let paused = Held { nonce, paused: true };
+        if let Some(flow) = self.cache.rotate(paused)
+            && self.credits.end_stale_pause(now, flow)
+        {
+            self.reconsider(flow);
+        }
+    }
     fn give(&mut self, nonce: Nonce) {
-        while self.credits.may_take(nonce) {
-            let Some(payload_len) = self.cache.credit_any(nonce) else { return };
+        while self.credits.has_pool(nonce) {
+            let waiting = Held { nonce, paused: false };
+            let Some(payload_len) = self.cache.credit_any(waiting) else { return };
+            self.credits.take(nonce, payload_len);
+        }
+    }
+    /// One that is paused, where no other waits for the credit.
+    fn let_paused_go(&mut self, nonce: Nonce) {
+        if self.credits.has_pool(nonce)
+            && let Some(payload_len) = self.cache.credit_any(Held { nonce, paused: true })
+        {
             self.credits.take(nonce, payload_len);
         }
     }
@@ -526,6 +570,13 @@ impl<T> Interface<T> {
     fn release(&mut self, nonce: Nonce) {
         if self.credits.forget(nonce) {
             self.cache.release(nonce);
+        }
+    }
+    fn note_paused(&mut self, now: Time, flow: FlowKey, ask: BackPressureSignal) {
+        if ask != BackPressureSignal::Pause {
+            self.paused.remove(&flow);
+        } else if self.paused.len() < MAX_ASKED {
+            self.paused.entry(flow).or_insert(now);
         }
     }
     fn note_asked(&mut self, now: Time, flow: FlowKey) {
@@ -563,6 +614,7 @@ impl<T> Interface<T> {
         }
     }
     fn enter(&mut self, now: Time, next: State, rng: &mut Rng) {
+        self.paused.clear();
         match next {
             State::BackPressure => {
                 self.asked.clear();
@@ -589,6 +641,16 @@ impl<T> Interface<T> {
     pub fn parked(&self, nonce: Nonce) -> Vec<FlowKey> {
         self.cache.parked(nonce)
     }
+    /// Twice the bytes of credit under `nonce`: those that flows have not used among them.
+    #[cfg(test)]
+    pub fn pool(&self, nonce: Nonce) -> i64 {
+        self.credits.pool(nonce) + self.cache.lent(nonce)
+    }
+    /// True if an ACK that came last paused `flow`, and not too long ago.
+    #[cfg(test)]
+    pub fn is_paused(&self, flow: FlowKey) -> bool {
+        self.credits.holder(flow, None).is_some_and(|held| held.paused)
+    }
     /// True if `flow` has a credit that it has not used.
     #[cfg(test)]
     pub fn has_credit(&self, flow: FlowKey) -> bool {
@@ -610,6 +672,7 @@ impl<T> Interface<T> {
                     Late::LetGo(nonce) => {
                         self.credits.pay_one(nonce);
                         self.let_go(now, nonce);
+                        self.let_paused_go(nonce);
                     }
                 }
             }
@@ -623,6 +686,7 @@ impl<T> Interface<T> {
         let lost = self.cache.drain().collect();
         self.credits.clear();
         self.asked.clear();
+        self.paused.clear();
         (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }
