@@ -35,6 +35,7 @@ macro_rules! experiments {
 
 experiments![
     "inrpp" / "dumbbell",
+    "inrpp" / "attacks",
     "kickass" / "joins",
     "kickass" / "static",
     "kickass" / "light",
