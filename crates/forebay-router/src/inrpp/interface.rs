@@ -90,6 +90,10 @@ pub struct Interface<T> {
     nonce: Option<Nonce>,
     /// Flows that were asked to slow down since then, and when last.
     asked: BTreeMap<FlowKey, Time>,
+    /// Flows that are told to pause, and since when.
+    paused: BTreeMap<FlowKey, Time>,
+    /// How long a flow may bring more after that.
+    obeys_within: Span,
     /// Number of them at which to look for those that have ended.
     crowd: usize,
     /// The longest time between two ACKs of one of them.
@@ -130,6 +134,8 @@ impl<T> Interface<T> {
             state: State::Push,
             nonce: None,
             asked: BTreeMap::new(),
+            paused: BTreeMap::new(),
+            obeys_within: settings.forget_after,
             crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
@@ -210,7 +216,9 @@ impl<T> Interface<T> {
             Class::Plain => self.plain_room(flow, plain_limit_bytes),
             Class::Pooled | Class::Tagged => self.limits.total_bytes,
         };
-        if self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
+        if !self.defies(now, flow, packet.wire_len)
+            && self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out)
+        {
             let head = self.cache.head();
             let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
             let first = self.cache.push(flow, packet, ahead);
@@ -236,6 +244,16 @@ impl<T> Interface<T> {
         let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
         let all = plain + self.cache.pooled_flows();
         (plain_limit_bytes * plain / all).max(PLAIN_PACKETS * PACKET_BYTES * plain)
+    }
+    /// True if `flow` has been told to pause for long, and with one more packet has more than its
+    /// share of the whole cache: its sender does not listen. What others need to start with, and
+    /// the margin above S_high, is not its own.
+    fn defies(&self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
+        let Some(&since) = self.paused.get(&flow) else { return false };
+        let own = self.cache.flow_bytes(flow);
+        since + self.obeys_within <= now
+            && self.cache.bytes() > self.limits.high_bytes
+            && own + u64::from(wire_len) > self.share_of(own, self.limits.total_bytes)
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
     /// flow itself.
@@ -371,6 +389,7 @@ impl<T> Interface<T> {
                 let own = self.cache.flow_bytes(flow);
                 let room = self.room_for(own);
                 let ask = if room == 0 { self.ask_of(own) } else { BackPressureSignal::Nothing };
+                self.note_paused(now, flow, ask);
                 let further = Some(option.allowance).filter(|&allowance| allowance > 0);
                 let allowance = further.map_or(room, |further| further.min(room));
                 // Those upstream hold it under the nonce that it carries. But another interface's
@@ -553,6 +572,13 @@ impl<T> Interface<T> {
             self.cache.release(nonce);
         }
     }
+    fn note_paused(&mut self, now: Time, flow: FlowKey, ask: BackPressureSignal) {
+        if ask != BackPressureSignal::Pause {
+            self.paused.remove(&flow);
+        } else if self.paused.len() < MAX_ASKED {
+            self.paused.entry(flow).or_insert(now);
+        }
+    }
     fn note_asked(&mut self, now: Time, flow: FlowKey) {
         if let Some(last) = self.asked.get_mut(&flow) {
             self.longest_gap = self.longest_gap.max(now.since(*last));
@@ -588,6 +614,7 @@ impl<T> Interface<T> {
         }
     }
     fn enter(&mut self, now: Time, next: State, rng: &mut Rng) {
+        self.paused.clear();
         match next {
             State::BackPressure => {
                 self.asked.clear();
@@ -659,6 +686,7 @@ impl<T> Interface<T> {
         let lost = self.cache.drain().collect();
         self.credits.clear();
         self.asked.clear();
+        self.paused.clear();
         (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }

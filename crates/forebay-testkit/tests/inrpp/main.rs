@@ -1,5 +1,6 @@
 //! INRPP as a system: routers, hosts and detours in the simulator.
 
+mod attacks;
 mod bottlenecks;
 mod company;
 mod crowds;
