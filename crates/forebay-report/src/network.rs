@@ -201,9 +201,21 @@ impl Network {
                 }
             }
         }
-        let inner = at.len();
-        network.place_hosts(inner);
+        network.place_hosts(at.len());
+        if map.nodes.iter().all(|node| node.at.is_none()) {
+            network.begin_left(at.len());
+        }
         Some(network)
+    }
+
+    /// Turn the drawing so that the first host, which mostly sends, or the first router is at the
+    /// left.
+    fn begin_left(&mut self, inner: usize) {
+        let first = if self.nodes.len() > inner { inner } else { 0 };
+        let middle = self.nodes.iter().map(|node| node.at[0]).sum::<f64>();
+        if self.nodes[first].at[0] * self.nodes.len() as f64 > middle {
+            self.nodes.iter_mut().for_each(|node| node.at[0] = -node.at[0]);
+        }
     }
 
     /// Put the hosts from number `inner` on around their routers, away from other routers.
@@ -256,7 +268,7 @@ impl Network {
         let ways = network.links.iter_mut().flat_map(|link| &mut link.ways);
         for way in ways {
             let share = means.and_then(|of| of.means.utilisation.get(&way.name));
-            way.utilisation = Some(share.map_or(0.0, |share| share.mean));
+            way.utilisation = share.map(|share| share.mean);
             let at_port = runs.iter().flat_map(|run| &run.interfaces);
             let (mut offered, mut detoured) = (0, 0);
             for port in at_port.filter(|port| port.port == way.name) {
@@ -305,6 +317,44 @@ mod tests {
         assert_eq!(network.nodes[1].role, Some(Role::Edge));
         let apart = |a: usize, b: usize| distance(network.nodes[a].at, network.nodes[b].at);
         assert!((0..5).all(|a| (0..a).all(|b| apart(a, b) > 0.1)), "{network:?}");
+    }
+
+    /// Loads are means over seeds; of caches the highest counts, and detours by bytes.
+    #[test]
+    fn what_runs_say_is_at_the_right_direction() {
+        let interface = |port: &str, peak: u64, detoured: u64| {
+            serde_json::json!({
+                "port": port, "highest_cache_bytes": peak, "cache_limits_bytes": [1, 2, 9_000],
+                "offered_bytes": 1_000, "detoured_bytes": detoured,
+            })
+        };
+        let run = |seed: u64, interfaces: serde_json::Value| {
+            serde_json::json!({
+                "protocol": "inrpp", "seed": seed, "ended_s": 1.0, "per_flow": [],
+                "interfaces": interfaces,
+            })
+        };
+        let share = serde_json::json!({ "mean": 0.75, "ci95": null, "n": 2 });
+        let results = serde_json::json!({
+            "forebay": "1", "scenario": "small",
+            "runs": [
+                run(1, serde_json::json!([interface("r1-r0", 500, 100)])),
+                run(2, serde_json::json!([interface("r1-r0", 700, 300)])),
+            ],
+            "aggregate": [{
+                "protocol": "inrpp", "seeds": [1, 2], "flows": 1, "completed": 1,
+                "drops": {}, "metrics": {}, "utilisation": { "r1-r0": share },
+            }],
+        });
+        let mut results: Results = serde_json::from_value(results).expect("results");
+        results.runs.iter_mut().for_each(|run| run.name.clone_from(&run.protocol));
+        results.aggregate.iter_mut().for_each(|of| of.name.clone_from(&of.protocol));
+        let network = Network::of_scenario(SMALL).expect("it has links");
+        let measured = network.measured(&results, "inrpp");
+        let [there, back] = &measured.links[0].ways;
+        assert_eq!((there.utilisation, there.cache_bytes, there.detoured), (None, None, 0.0));
+        assert_eq!(back.utilisation, Some(0.75));
+        assert_eq!((back.cache_bytes, back.detoured), (Some([700, 9_000]), 0.2));
     }
 
     #[test]
