@@ -298,6 +298,9 @@ impl Feedback for AnyFeedback {
     fn clocks_acks(&self) -> bool {
         each_feedback!(self, f => f.clocks_acks(), none => false)
     }
+    fn widens_window(&self) -> bool {
+        each_feedback!(self, f => f.widens_window(), none => false)
+    }
     fn wants_paws(&self) -> bool {
         each_feedback!(self, f => f.wants_paws(), none => true)
     }

@@ -2,7 +2,7 @@
 //! from downstream.
 //!
 //! ```text
-//!            queue full                 S > S_high
+//!            S > S_push                 S > S_high
 //!   P  ───────────────────►  S&D  ───────────────────►  B
 //!   ▲  ◄───────────────────   ▲                         │ ▲
 //!   │        S = 0            │ all reached, or timeout │ │ S > S_high
@@ -11,7 +11,8 @@
 //!                                               S < S_low
 //! ```
 //!
-//! * **P**, push: packets go to the queue of the link.
+//! * **P**, push: packets go to the queue of the link; those that it should not hold wait in the
+//!   cache, in turns. The port leaves this state with more than a few of them.
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its
 //!   detours.
 //! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow
@@ -38,13 +39,14 @@ use forebay_signal::inrpp::{BackPressure, BackPressureSignal, MAX_ALLOWANCE, Non
 /// at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
 /// declares its other ones lost.
 const SHORT_ROUND: u64 = 4;
-/// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait
-/// for its timer after a loss.
+/// Packets of each plain flow for which there is room at least, as long as they are no more than a
+/// link of their own would hold: with fewer TCP would have to wait for its timer after a loss. Of
+/// more flows each has room for one at least.
 const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
 /// A packet of the usual size.
-const PACKET_BYTES: u64 = 1500;
+pub(super) const PACKET_BYTES: u64 = 1500;
 /// Flows that are remembered as asked to slow down; of more, some learn of the end from the next
 /// interface or by time.
 const MAX_ASKED: usize = 1 << 16;
@@ -96,6 +98,8 @@ pub struct Interface<T> {
     longest_gap: Span,
     /// DB ends.
     cancel_until: Time,
+    /// In state P no more than this waits here.
+    push_bytes: u64,
     /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
     longest_bytes: u16,
     cache: Cache<T>,
@@ -109,7 +113,7 @@ enum CreditValue {
     /// As much as has arrived.
     Same,
     /// This many packets when the flow comes under the nonce, then twice what has arrived.
-    Ramp(u8),
+    Ramp(u16),
 }
 
 /// What a packet that came to a cache did to it.
@@ -133,6 +137,7 @@ impl<T> Interface<T> {
             crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
+            push_bytes: 0,
             longest_bytes: 0,
             cache: Cache::new(match settings.quantum_bytes {
                 0 => mtu_bytes.into(),
@@ -143,6 +148,11 @@ impl<T> Interface<T> {
                 watchdog: settings.watchdog,
             }),
         }
+    }
+    /// The same, in state P with up to that many bytes in the cache, but at most half of S_low.
+    #[must_use]
+    pub fn with_push_bytes(self, push_bytes: u64) -> Interface<T> {
+        Interface { push_bytes: push_bytes.min(self.limits.low_bytes / 2), ..self }
     }
     /// The state.
     #[inline]
@@ -230,12 +240,14 @@ impl<T> Interface<T> {
         kept
     }
     /// The room for plain packets, of which `flow` has one more: what their turns serve in the time
-    /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each
-    /// flow.
+    /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each flow
+    /// if that many bytes hold them, else one.
     fn plain_room(&self, flow: FlowKey, plain_limit_bytes: u64) -> u64 {
         let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
         let all = plain + self.cache.pooled_flows();
-        (plain_limit_bytes * plain / all).max(PLAIN_PACKETS * PACKET_BYTES * plain)
+        let packets_bytes = PACKET_BYTES * plain;
+        let least_bytes = plain_limit_bytes.clamp(packets_bytes, PLAIN_PACKETS * packets_bytes);
+        (plain_limit_bytes * plain / all).max(least_bytes)
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
     /// flow itself.
@@ -343,6 +355,19 @@ impl<T> Interface<T> {
         }
         self.write(now, flow, option)
     }
+    /// A SYN-ACK came with `came` and continues with `written`. Where no interface asks anything of
+    /// its flow, it says for how many packets of it all have room at once: here, its share of what
+    /// is missing to S_low, a round trip of the longest path.
+    pub fn offer(&self, came: BackPressure, written: BackPressure) -> BackPressure {
+        if written.nonce.is_some() || written.ask != BackPressureSignal::Nothing {
+            return written;
+        }
+        let missing_bytes = self.limits.low_bytes.saturating_sub(self.cache.bytes());
+        let room = (self.share_of(0, missing_bytes) / self.packet_bytes()).max(1);
+        let room = room.min(u64::from(MAX_ALLOWANCE)) as u16;
+        let further = Some(came.allowance).filter(|&further| further > 0 && came.nonce.is_none());
+        BackPressure { allowance: further.map_or(room, |further| further.min(room)), ..written }
+    }
     /// A packet of `flow` that was kept came with this notice: it is passed on with the next one of
     /// the flow that leaves, for the packet itself may wait for seconds.
     pub fn note(&mut self, flow: FlowKey, notice: BackPressure) {
@@ -409,13 +434,13 @@ impl<T> Interface<T> {
     /// One that has nothing here may have less than its share of the link, or need no more: it is
     /// allowed a packet as long as the cache has room for one. What fills the cache may be held for
     /// an interface downstream, and must not delay flows that are not.
-    fn room_for(&self, own: u64) -> u8 {
+    fn room_for(&self, own: u64) -> u16 {
         let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
         let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));
         let least = u64::from(own == 0 && self.cache.bytes() < self.crowded_bytes());
         let packets = (share.saturating_sub(own) / packet).max(least);
-        packets.min(u64::from(MAX_ALLOWANCE)) as u8
+        packets.min(u64::from(MAX_ALLOWANCE)) as u16
     }
     /// Where the cache holds more, a flow with nothing in it is allowed nothing. That is above
     /// S_high, where others pause: below it none would, and the last flow would get the remainder.
@@ -550,7 +575,7 @@ impl<T> Interface<T> {
             let bytes = self.cache.bytes();
             let over = now >= self.cancel_until || self.asked.is_empty();
             let next = match self.state {
-                State::Push if bytes > 0 => State::StoreDetour,
+                State::Push if bytes > self.push_bytes => State::StoreDetour,
                 State::StoreDetour if bytes > self.limits.high_bytes => State::BackPressure,
                 State::StoreDetour if bytes == 0 => State::Push,
                 State::BackPressure if bytes < self.limits.low_bytes => State::Disable,
