@@ -166,15 +166,18 @@ impl Path {
         let index = self.sender.record(cx.now, choice, len);
         if matches!(choice, Choice::Syn) {
             self.handshake.on_syn_sent();
-            if self.handshake.is_server() && self.receiver.has_more_window() {
-                self.receiver.demand_ack();
-                self.handshake.demand_ack();
-            }
         }
         let segment = *self.sender.board().get(index);
         let ip = edits.ip();
         let packet = self.build(cx, arena, &segment, &mut options, ip);
         self.after_send(cx, &segment, index, again);
+        if matches!(choice, Choice::Syn)
+            && self.handshake.is_server()
+            && self.receiver.has_more_window()
+        {
+            self.receiver.demand_ack();
+            self.handshake.demand_ack();
+        }
         packet
     }
 
