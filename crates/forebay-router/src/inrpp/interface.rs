@@ -25,7 +25,7 @@
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
-use super::cache::{Cache, Cached, Holds};
+use super::cache::{Cache, Cached, Held, Holds};
 use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
 use super::earliest;
 use super::key::{Class, FlowKey};
@@ -472,11 +472,12 @@ impl<T> Interface<T> {
         arrived: Arrived,
         worth: CreditValue,
     ) {
-        let heard = self.credits.hear(now, nonce, flow, arrived);
+        let paused = matches!(worth, CreditValue::Nothing);
+        let heard = self.credits.hear(now, Held { nonce, paused }, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
         }
-        if heard.moved {
+        if heard.changed {
             self.reconsider(flow);
         }
         let old = heard.news == Some(0);
@@ -490,7 +491,7 @@ impl<T> Interface<T> {
         };
         // What has arrived had left under the nonce before. Those that wait under that one may have
         // nothing downstream, and get no ACK that could bring them under this one.
-        if let Some(before) = heard.from.filter(|&before| self.cache.waits(before)) {
+        if let Some(before) = heard.from.filter(|&before| self.cache.waits_with_others(before)) {
             let back = heard.news.unwrap_or(0).min(halves);
             halves -= back;
             if back > 0 {
@@ -501,23 +502,47 @@ impl<T> Interface<T> {
         if halves > 0 {
             self.credits.pay(nonce, halves);
             self.let_go(now, nonce);
+        } else if self.cache.waits(nonce) {
+            // It was heard, and a shorter time between ACKs leaves less patience.
+            self.credits.waits_now(nonce);
         }
     }
     /// Packets may leave for what has arrived: of the flows under `nonce` whose turn it is, else
     /// those that come next.
     ///
     /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have
-    /// none, and never get one.
+    /// none, and never get one. But a flow that is paused has more than its share downstream, and
+    /// no part in the credits of others: of those that have nothing left here it would take all.
     fn let_go(&mut self, now: Time, nonce: Nonce) {
         self.credits.credited(now, nonce);
         self.give(nonce);
+        self.check_pause(now, nonce);
         if self.credits.starves_first(now) && self.cache.waits(nonce) {
             self.credits.waits_now(nonce);
         }
     }
+    /// An ACK ends a pause. One of the paused flows under `nonce` in turn may wait for one in vain,
+    /// for what it had downstream is lost.
+    fn check_pause(&mut self, now: Time, nonce: Nonce) {
+        let paused = Held { nonce, paused: true };
+        if let Some(flow) = self.cache.rotate(paused)
+            && self.credits.end_stale_pause(now, flow)
+        {
+            self.reconsider(flow);
+        }
+    }
     fn give(&mut self, nonce: Nonce) {
-        while self.credits.may_take(nonce) {
-            let Some(payload_len) = self.cache.credit_any(nonce) else { return };
+        while self.credits.has_pool(nonce) {
+            let waiting = Held { nonce, paused: false };
+            let Some(payload_len) = self.cache.credit_any(waiting) else { return };
+            self.credits.take(nonce, payload_len);
+        }
+    }
+    /// One that is paused, where no other waits for the credit.
+    fn let_paused_go(&mut self, nonce: Nonce) {
+        if self.credits.has_pool(nonce)
+            && let Some(payload_len) = self.cache.credit_any(Held { nonce, paused: true })
+        {
             self.credits.take(nonce, payload_len);
         }
     }
@@ -614,6 +639,16 @@ impl<T> Interface<T> {
     pub fn parked(&self, nonce: Nonce) -> Vec<FlowKey> {
         self.cache.parked(nonce)
     }
+    /// Twice the bytes of credit under `nonce`: those that flows have not used among them.
+    #[cfg(test)]
+    pub fn pool(&self, nonce: Nonce) -> i64 {
+        self.credits.pool(nonce) + self.cache.lent(nonce)
+    }
+    /// True if an ACK that came last paused `flow`, and not too long ago.
+    #[cfg(test)]
+    pub fn is_paused(&self, flow: FlowKey) -> bool {
+        self.credits.holder(flow, None).is_some_and(|held| held.paused)
+    }
     /// True if `flow` has a credit that it has not used.
     #[cfg(test)]
     pub fn has_credit(&self, flow: FlowKey) -> bool {
@@ -635,6 +670,7 @@ impl<T> Interface<T> {
                     Late::LetGo(nonce) => {
                         self.credits.pay_one(nonce);
                         self.let_go(now, nonce);
+                        self.let_paused_go(nonce);
                     }
                 }
             }

@@ -2,6 +2,7 @@
 //! corrected in the module.
 
 mod order;
+mod pauses;
 
 use super::cache::Cached;
 use super::credits::Arrived;

@@ -5,7 +5,7 @@
 //! their own below.
 
 use super::cache::Cached;
-use super::credits::Arrived;
+use super::credits::{Arrived, MAX_POOL};
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
@@ -49,6 +49,11 @@ struct Model {
     askers: BTreeMap<Nonce, Asker>,
     /// What the last ACK of a flow said, since there are askers: None if no one asks it.
     under: BTreeMap<FlowKey, Option<Nonce>>,
+    /// Those that it paused, with the time of that ACK and between two, smoothed.
+    paused: BTreeSet<FlowKey>,
+    last_ack: BTreeMap<FlowKey, (Time, Span)>,
+    /// One of those that the watchdog lets go.
+    spared: BTreeSet<FlowKey>,
     /// What had arrived by then, as far as one ACK after the other reported.
     arrived: BTreeMap<FlowKey, u32>,
     state: State,
@@ -68,6 +73,9 @@ impl Model {
             packets: Vec::new(),
             askers: BTreeMap::new(),
             under: BTreeMap::new(),
+            paused: BTreeSet::new(),
+            last_ack: BTreeMap::new(),
+            spared: BTreeSet::new(),
             arrived: BTreeMap::new(),
             state: State::Push,
             alias: None,
@@ -108,7 +116,8 @@ impl Model {
         self.holder(p.flow, p.echo).is_none()
     }
     fn may_leave(&self, p: &Waiting) -> bool {
-        self.holder(p.flow, p.echo).is_none_or(|nonce| self.askers[&nonce].pool > 0)
+        let paused = self.paused.contains(&p.flow) && !self.spared.contains(&p.flow);
+        self.holder(p.flow, p.echo).is_none_or(|nonce| !paused && self.askers[&nonce].pool > 0)
     }
     fn has_eligible(&self) -> bool {
         self.firsts().any(|p| self.may_leave(p))
@@ -166,23 +175,31 @@ impl Model {
         if let Some(nonce) = self.holder(flow, packet.echo) {
             self.askers.get_mut(&nonce).unwrap().pool -= 2 * packet.payload.max(1) as i64;
         }
+        self.spared.remove(&flow);
         self.move_on(now);
         packet
     }
     fn forget(&mut self, nonce: Nonce) {
         self.askers.remove(&nonce);
-        self.under.values_mut().filter(|by| **by == Some(nonce)).for_each(|by| *by = None);
+        for (flow, by) in self.under.iter_mut().filter(|(_, by)| **by == Some(nonce)) {
+            *by = None;
+            self.paused.remove(flow);
+            self.spared.remove(flow);
+        }
         if self.askers.is_empty() {
             self.under.clear();
             self.arrived.clear();
+            self.last_ack.clear();
         }
     }
     /// Bytes that had not been reported; None if nothing is known of the flow. Remembered where
     /// anyone asks.
-    fn news(&mut self, flow: FlowKey, arrived: u32) -> Option<u64> {
+    fn news(&mut self, now: Time, flow: FlowKey, arrived: u32) -> Option<u64> {
         if self.askers.is_empty() {
             return None;
         }
+        let (last, gap) = self.last_ack.get(&flow).copied().unwrap_or((now, Span::ZERO));
+        self.last_ack.insert(flow, (now, (gap * 7 + now.since(last)) / 8));
         let known = self.arrived.get(&flow).copied();
         self.arrived.insert(flow, arrived.max(known.unwrap_or(0)));
         known.map(|known| arrived.saturating_sub(known) as u64)
@@ -192,7 +209,9 @@ impl Model {
         if self.askers.is_empty() {
             return;
         }
-        let news = self.news(flow, arrived).unwrap_or(0);
+        let news = self.news(now, flow, arrived).unwrap_or(0);
+        self.paused.remove(&flow);
+        self.spared.remove(&flow);
         if let Some(nonce) = self.under.insert(flow, None).flatten() {
             self.pay(now, nonce, 2 * news);
         }
@@ -247,7 +266,16 @@ impl Model {
         match came.nonce.filter(|_| holds) {
             Some(nonce) => {
                 self.hear(now, nonce);
-                let news = self.news(flow, arrived);
+                let news = self.news(now, flow, arrived);
+                let pause = came.ask == BackPressureSignal::Pause;
+                if !pause || new {
+                    self.spared.remove(&flow);
+                }
+                if pause {
+                    self.paused.insert(flow)
+                } else {
+                    self.paused.remove(&flow)
+                };
                 let before = self.under.insert(flow, Some(nonce)).flatten();
                 let mut halves = match came.ask {
                     BackPressureSignal::SlowDown => 2 * news.unwrap_or(1_500),
@@ -420,7 +448,8 @@ impl Bench {
         let held = |flow| self.model.firsts().any(|p| p.flow == flow && !self.model.is_free(p));
         assert!(parked.iter().all(|&flow| held(flow)));
         // A credit that it has not used lets another go before.
-        let others = parked.iter().filter(|&&other| other != flow).count();
+        let has_part = |other: &FlowKey| !self.model.paused.contains(other);
+        let others = parked.iter().filter(|&other| *other != flow && has_part(other)).count();
         let waits = others > usize::from(self.machine.has_credit(flow));
         let idle = self.machine.on_idle_ack(came).map(|wrote| (wrote, self.machine.clone()));
         let wrote = self.machine.on_ack(self.now, flow, arrived, came);
@@ -467,6 +496,8 @@ impl Bench {
         self.now += Span::from_millis(self.rng.below(longest));
         self.machine.on_timeout(self.now, &mut self.rng);
         self.model.timeout(self.now);
+        let flows = self.model.paused.iter().filter(|&&flow| self.machine.has_credit(flow));
+        self.model.spared = flows.copied().collect();
     }
     fn restart(&mut self) {
         let mut lost = self.machine.restart();
@@ -477,7 +508,31 @@ impl Bench {
         let former = core::mem::take(&mut self.model.former);
         self.model = Model { former, ..Model::new(self.model.limits, &self.model.settings) };
     }
+    /// A pause ends by time for one flow that waits with each credit: for which, the machine says.
+    fn end_stale_pauses(&mut self) {
+        let Model { paused, last_ack, settings, .. } = &mut self.model;
+        let (now, machine) = (self.now, &self.machine);
+        paused.retain(|&flow| {
+            let (last, gap) = last_ack[&flow];
+            let is_stale = last + settings.forget_after.max(gap * 4) <= now;
+            assert!(is_stale || machine.is_paused(flow), "{flow:?} has had an ACK");
+            machine.is_paused(flow)
+        });
+    }
+    /// More credit than a pool holds is void.
+    fn compare_pools(&mut self) {
+        for (&nonce, asker) in &mut self.model.askers {
+            let pool = self.machine.pool(nonce);
+            if asker.pool > MAX_POOL {
+                assert!((MAX_POOL..=asker.pool).contains(&pool), "{pool} of {asker:?}");
+                asker.pool = pool;
+            }
+            assert_eq!(pool, asker.pool, "{nonce:?}");
+        }
+    }
     fn compare(&mut self) {
+        self.end_stale_pauses();
+        self.compare_pools();
         let (machine, model) = (&self.machine, &self.model);
         assert_eq!(machine.state(), model.state);
         self.seen[model.state as usize] = true;
