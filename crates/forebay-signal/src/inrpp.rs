@@ -12,8 +12,8 @@
 //! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format
 //! open. A receiver puts the back-pressure option on each ACK, empty; routers overwrite it. A
 //! sender echoes the nonce of the last ACK on all data; nonce 0 means none. The two low bits of the
-//! first byte ask, the six above are the allowance in packets: up to 31 the number itself, from
-//! there on four values an octave, to 7 168. 253 is the kind for experiments (RFC
+//! first byte ask, the six above are the allowance in packets: up to 15 the number itself, from
+//! there on four values an octave, to 57 344. 253 is the kind for experiments (RFC
 //! 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 //!
 //! A sender whose ACKs may come back by another way puts an empty notice on its data instead of the
@@ -53,9 +53,9 @@ pub const PATH_DIGEST_BYTES: u16 = 8;
 pub const BACK_PRESSURE_BYTES: u16 = 10;
 
 /// The largest allowance that the option holds: this many packets or more.
-pub const MAX_ALLOWANCE: u16 = 7168;
+pub const MAX_ALLOWANCE: u16 = 57_344;
 /// From this code on an allowance has an exponent.
-const FIRST_OCTAVE: u8 = 32;
+const FIRST_OCTAVE: u8 = 16;
 
 /// Six bits for an allowance: what does not fit is rounded down.
 fn code_of(allowance: u16) -> u8 {
@@ -65,13 +65,13 @@ fn code_of(allowance: u16) -> u8 {
     }
     let octave = allowance.ilog2() - FIRST_OCTAVE.ilog2();
     // The highest bit is known, the two after it are written.
-    FIRST_OCTAVE + (octave as u8) * 4 + (allowance >> (octave + 3) & 3) as u8
+    FIRST_OCTAVE + (octave as u8) * 4 + (allowance >> (octave + 2) & 3) as u8
 }
 
 fn allowance_of(code: u8) -> u16 {
     match code.checked_sub(FIRST_OCTAVE) {
         None => code.into(),
-        Some(above) => u16::from(4 + above % 4) << (3 + above / 4),
+        Some(above) => u16::from(4 + above % 4) << (2 + above / 4),
     }
 }
 
@@ -146,7 +146,8 @@ impl BackPressure {
             2 => BackPressureSignal::Cancel,
             _ => BackPressureSignal::Pause,
         };
-        let (allowance, nonce) = (allowance_of(first >> 2), Nonce::new(u32::from_be_bytes([a, b, c, d])));
+        let (allowance, nonce) =
+            (allowance_of(first >> 2), Nonce::new(u32::from_be_bytes([a, b, c, d])));
         let sound = allowance == 0
             || matches!(ask, BackPressureSignal::Nothing | BackPressureSignal::Cancel);
         sound.then_some(BackPressure { ask, allowance, routers, nonce })
@@ -370,7 +371,7 @@ mod tests {
         assert_eq!(options.as_bytes()[4], 5 << 2 | 2);
         assert_eq!(BackPressure::find(&options), Some(roomy));
         assert!(BackPressure { allowance: 200, ..roomy }.overwrite(&mut options));
-        assert_eq!(options.as_bytes()[4], 42 << 2 | 2, "1.5 octaves above 32");
+        assert_eq!(options.as_bytes()[4], 30 << 2 | 2, "1.5 times 2 ^ 7");
         assert_eq!(BackPressure::find(&options), Some(BackPressure { allowance: 192, ..roomy }));
         assert_eq!(options.len(), BACK_PRESSURE_BYTES as usize);
         let mut options = OptionList::EMPTY;

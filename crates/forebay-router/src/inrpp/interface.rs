@@ -32,7 +32,7 @@ use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::{Rng, Span, Time};
+use forebay_base::{Rate, Rng, Span, Time};
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal, MAX_ALLOWANCE, Nonce};
 
 /// A round is short, and new flows go first in it, up to this multiple of the plain packets' room
@@ -98,8 +98,12 @@ pub struct Interface<T> {
     longest_gap: Span,
     /// DB ends.
     cancel_until: Time,
+    /// What leaves on a detour counts in the turns of its flow.
+    pooled_turns: bool,
     /// In state P no more than this waits here.
     push_bytes: u64,
+    /// What new flows were told that they may send at once and had not left then, and when.
+    offered: (u64, Time),
     /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
     longest_bytes: u16,
     cache: Cache<T>,
@@ -137,7 +141,9 @@ impl<T> Interface<T> {
             crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
+            pooled_turns: settings.pooled_turns,
             push_bytes: 0,
+            offered: (0, Time::ZERO),
             longest_bytes: 0,
             cache: Cache::new(match settings.quantum_bytes {
                 0 => mtu_bytes.into(),
@@ -286,6 +292,9 @@ impl<T> Interface<T> {
         rng: &mut Rng,
     ) -> Option<(FlowKey, Cached<T>)> {
         let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.credits)?;
+        if !self.pooled_turns {
+            self.cache.refund(pulled.0, pulled.1.wire_len);
+        }
         self.move_on(now, rng);
         Some(pulled)
     }
@@ -355,18 +364,30 @@ impl<T> Interface<T> {
         }
         self.write(now, flow, option)
     }
-    /// A SYN-ACK came with `came` and continues with `written`. Where no interface asks anything of
-    /// its flow, it says for how many packets of it all have room at once: here, its share of what
-    /// is missing to S_low, a round trip of the longest path.
-    pub fn offer(&self, came: BackPressure, written: BackPressure) -> BackPressure {
+    /// A SYN-ACK came with `came` and continues with `written`, over a link of `rate`. Where no
+    /// interface asks anything of its flow, it says for how many packets of it all have room at
+    /// once: here half of what is missing to S_high, where others have not been told of it just
+    /// before. What they were told leaves at the rate of the link.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        rate: Rate,
+        came: BackPressure,
+        written: BackPressure,
+    ) -> BackPressure {
         if written.nonce.is_some() || written.ask != BackPressureSignal::Nothing {
             return written;
         }
-        let missing_bytes = self.limits.low_bytes.saturating_sub(self.cache.bytes());
-        let room = (self.share_of(0, missing_bytes) / self.packet_bytes()).max(1);
-        let room = room.min(u64::from(MAX_ALLOWANCE)) as u16;
+        let (offered_bytes, last) = self.offered;
+        let offered_bytes = offered_bytes.saturating_sub(rate.bytes_in(now.since(last)));
+        let taken_bytes = offered_bytes.max(self.cache.bytes());
+        let missing_bytes = self.limits.high_bytes.saturating_sub(taken_bytes);
+        let room = missing_bytes / 2 / self.packet_bytes();
+        let room = room.clamp(1, u64::from(MAX_ALLOWANCE)) as u16;
         let further = Some(came.allowance).filter(|&further| further > 0 && came.nonce.is_none());
-        BackPressure { allowance: further.map_or(room, |further| further.min(room)), ..written }
+        let allowance = further.map_or(room, |further| further.min(room));
+        self.offered = (offered_bytes + u64::from(allowance) * self.packet_bytes(), now);
+        BackPressure { allowance, ..written }
     }
     /// A packet of `flow` that was kept came with this notice: it is passed on with the next one of
     /// the flow that leaves, for the packet itself may wait for seconds.

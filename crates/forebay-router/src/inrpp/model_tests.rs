@@ -241,7 +241,7 @@ impl Model {
         let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
         let each = (flows as u64 * self.packet()).min((total_bytes - high_bytes) / 4);
         let least = (own == 0 && self.bytes() < high_bytes + each) as u64;
-        (share.saturating_sub(own) / self.packet()).max(least).min(7_168) as u16
+        (share.saturating_sub(own) / self.packet()).max(least).min(57_344) as u16
     }
     fn packet(&self) -> u64 {
         if self.longest == 0 { 1500 } else { self.longest }

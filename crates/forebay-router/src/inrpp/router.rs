@@ -243,9 +243,10 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) {
         let interface = &mut self.ports[port.index()].interface;
-        let opens = is_syn(packet);
+        let opens = is_syn(packet).then(|| cx.ports.rate(port));
         if let Some(written) = interface.on_idle_ack(option) {
-            let written = if opens { interface.offer(option, written) } else { written };
+            let offer = |rate| interface.offer(cx.now, rate, option, written);
+            let written = opens.map_or(written, offer);
             let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
             debug_assert!(there, "it was read from there");
             return;
@@ -254,7 +255,7 @@ impl Inrpp {
         let (lets_go, waited) = (interface.reads_arrived(&option), interface.has_eligible());
         let arrived = if lets_go { arrived(packet, cx.arena) } else { Arrived::default() };
         let written = interface.on_ack(cx.now, flow, arrived, option);
-        let written = if opens { interface.offer(option, written) } else { written };
+        let written = opens.map_or(written, |rate| interface.offer(cx.now, rate, option, written));
         let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
         debug_assert!(there, "it was read from there");
         if lets_go {

@@ -76,6 +76,11 @@ pub struct Settings {
     pub cache: CacheSize,
     /// If true, excess data may leave on detours of one hop. Default: true.
     pub detours: bool,
+    /// True: what a flow sends on detours counts in its turns, and the flows of a port share link
+    /// and detours equally, those too that may take no detour, such as TCP. False: the flows share
+    /// the link alone, and those that may take detours have these on top, as in the paper (Fig. 19).
+    /// Default: true.
+    pub pooled_turns: bool,
     /// Time between two probes of a detour, T_p. Range: 100us to 10s. Default: "10ms".
     pub probe_interval: Span,
     /// Time between two decisions to open or close a detour, T_d. Below 5 probe_interval loads have
@@ -157,6 +162,7 @@ impl Default for Settings {
         Settings {
             cache: CacheSize::default(),
             detours: true,
+            pooled_turns: true,
             probe_interval: Span::from_millis(10),
             decision_interval: Span::from_millis(50),
             alpha: 0.4,

@@ -3,6 +3,7 @@
 mod bottlenecks;
 mod company;
 mod crowds;
+mod depth;
 mod dumbbell;
 mod hard;
 mod lab;
