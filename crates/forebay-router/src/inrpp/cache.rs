@@ -465,6 +465,13 @@ impl<T> Cache<T> {
             next = self.first_for_detour(max_wire_len, holds);
         }
     }
+    /// What a flow has just sent does not count in its turns, as long as it has more.
+    pub fn refund(&mut self, flow: FlowKey, wire_len: u16) {
+        let more = |&slot: &u32| !self.queue(slot).packets.is_empty();
+        if let Some(slot) = self.find(flow).filter(more) {
+            self.queue_mut(slot).deficit_bytes += u32::from(wire_len);
+        }
+    }
     /// Serve a flow which may send; or let it gain a quantum and wait for its next turn.
     fn serve(&mut self, slot: u32, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
         let is_head = slot == self.head();

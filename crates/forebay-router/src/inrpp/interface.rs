@@ -2,7 +2,7 @@
 //! from downstream.
 //!
 //! ```text
-//!            queue full                 S > S_high
+//!            S > S_push                 S > S_high
 //!   P  ───────────────────►  S&D  ───────────────────►  B
 //!   ▲  ◄───────────────────   ▲                         │ ▲
 //!   │        S = 0            │ all reached, or timeout │ │ S > S_high
@@ -11,7 +11,8 @@
 //!                                               S < S_low
 //! ```
 //!
-//! * **P**, push: packets go to the queue of the link.
+//! * **P**, push: packets go to the queue of the link; those that it should not hold wait in the
+//!   cache, in turns. The port leaves this state with more than a few of them.
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its
 //!   detours.
 //! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow
@@ -31,20 +32,21 @@ use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::{Rng, Span, Time};
+use forebay_base::{Rate, Rng, Span, Time};
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal, MAX_ALLOWANCE, Nonce};
 
 /// A round is short, and new flows go first in it, up to this multiple of the plain packets' room
 /// at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
 /// declares its other ones lost.
 const SHORT_ROUND: u64 = 4;
-/// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait
-/// for its timer after a loss.
+/// Packets of each plain flow for which there is room at least, as long as they are no more than a
+/// link of their own would hold: with fewer TCP would have to wait for its timer after a loss. Of
+/// more flows each has room for one at least.
 const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
 /// A packet of the usual size.
-const PACKET_BYTES: u64 = 1500;
+pub(super) const PACKET_BYTES: u64 = 1500;
 /// Flows that are remembered as asked to slow down; of more, some learn of the end from the next
 /// interface or by time.
 const MAX_ASKED: usize = 1 << 16;
@@ -100,6 +102,12 @@ pub struct Interface<T> {
     longest_gap: Span,
     /// DB ends.
     cancel_until: Time,
+    /// What leaves on a detour counts in the turns of its flow.
+    pooled_turns: bool,
+    /// In state P no more than this waits here.
+    push_bytes: u64,
+    /// What new flows were told that they may send at once and had not left then, and when.
+    offered: (u64, Time),
     /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
     longest_bytes: u16,
     cache: Cache<T>,
@@ -113,7 +121,7 @@ enum CreditValue {
     /// As much as has arrived.
     Same,
     /// This many packets when the flow comes under the nonce, then twice what has arrived.
-    Ramp(u8),
+    Ramp(u16),
 }
 
 /// What a packet that came to a cache did to it.
@@ -139,6 +147,9 @@ impl<T> Interface<T> {
             crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
+            pooled_turns: settings.pooled_turns,
+            push_bytes: 0,
+            offered: (0, Time::ZERO),
             longest_bytes: 0,
             cache: Cache::new(match settings.quantum_bytes {
                 0 => mtu_bytes.into(),
@@ -149,6 +160,11 @@ impl<T> Interface<T> {
                 watchdog: settings.watchdog,
             }),
         }
+    }
+    /// The same, in state P with up to that many bytes in the cache, but at most half of S_low.
+    #[must_use]
+    pub fn with_push_bytes(self, push_bytes: u64) -> Interface<T> {
+        Interface { push_bytes: push_bytes.min(self.limits.low_bytes / 2), ..self }
     }
     /// The state.
     #[inline]
@@ -238,12 +254,14 @@ impl<T> Interface<T> {
         kept
     }
     /// The room for plain packets, of which `flow` has one more: what their turns serve in the time
-    /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each
-    /// flow.
+    /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each flow
+    /// if that many bytes hold them, else one.
     fn plain_room(&self, flow: FlowKey, plain_limit_bytes: u64) -> u64 {
         let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
         let all = plain + self.cache.pooled_flows();
-        (plain_limit_bytes * plain / all).max(PLAIN_PACKETS * PACKET_BYTES * plain)
+        let packets_bytes = PACKET_BYTES * plain;
+        let least_bytes = plain_limit_bytes.clamp(packets_bytes, PLAIN_PACKETS * packets_bytes);
+        (plain_limit_bytes * plain / all).max(least_bytes)
     }
     /// True if `flow` has been told to pause for long, and with one more packet has more than its
     /// share of the whole cache: its sender does not listen. What others need to start with, and
@@ -292,6 +310,9 @@ impl<T> Interface<T> {
         rng: &mut Rng,
     ) -> Option<(FlowKey, Cached<T>)> {
         let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.credits)?;
+        if !self.pooled_turns {
+            self.cache.refund(pulled.0, pulled.1.wire_len);
+        }
         self.move_on(now, rng);
         Some(pulled)
     }
@@ -361,6 +382,31 @@ impl<T> Interface<T> {
         }
         self.write(now, flow, option)
     }
+    /// A SYN-ACK came with `came` and continues with `written`, over a link of `rate`. Where no
+    /// interface asks anything of its flow, it says for how many packets of it all have room at
+    /// once: here half of what is missing to S_high, where others have not been told of it just
+    /// before. What they were told leaves at the rate of the link.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        rate: Rate,
+        came: BackPressure,
+        written: BackPressure,
+    ) -> BackPressure {
+        if written.nonce.is_some() || written.ask != BackPressureSignal::Nothing {
+            return written;
+        }
+        let (offered_bytes, last) = self.offered;
+        let offered_bytes = offered_bytes.saturating_sub(rate.bytes_in(now.since(last)));
+        let taken_bytes = offered_bytes.max(self.cache.bytes());
+        let missing_bytes = self.limits.high_bytes.saturating_sub(taken_bytes);
+        let room = missing_bytes / 2 / self.packet_bytes();
+        let room = room.clamp(1, u64::from(MAX_ALLOWANCE)) as u16;
+        let further = Some(came.allowance).filter(|&further| further > 0 && came.nonce.is_none());
+        let allowance = further.map_or(room, |further| further.min(room));
+        self.offered = (offered_bytes + u64::from(allowance) * self.packet_bytes(), now);
+        BackPressure { allowance, ..written }
+    }
     /// A packet of `flow` that was kept came with this notice: it is passed on with the next one of
     /// the flow that leaves, for the packet itself may wait for seconds.
     pub fn note(&mut self, flow: FlowKey, notice: BackPressure) {
@@ -428,13 +474,13 @@ impl<T> Interface<T> {
     /// One that has nothing here may have less than its share of the link, or need no more: it is
     /// allowed a packet as long as the cache has room for one. What fills the cache may be held for
     /// an interface downstream, and must not delay flows that are not.
-    fn room_for(&self, own: u64) -> u8 {
+    fn room_for(&self, own: u64) -> u16 {
         let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
         let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));
         let least = u64::from(own == 0 && self.cache.bytes() < self.crowded_bytes());
         let packets = (share.saturating_sub(own) / packet).max(least);
-        packets.min(u64::from(MAX_ALLOWANCE)) as u8
+        packets.min(u64::from(MAX_ALLOWANCE)) as u16
     }
     /// Where the cache holds more, a flow with nothing in it is allowed nothing. That is above
     /// S_high, where others pause: below it none would, and the last flow would get the remainder.
@@ -601,7 +647,7 @@ impl<T> Interface<T> {
             let bytes = self.cache.bytes();
             let over = now >= self.cancel_until || self.asked.is_empty();
             let next = match self.state {
-                State::Push if bytes > 0 => State::StoreDetour,
+                State::Push if bytes > self.push_bytes => State::StoreDetour,
                 State::StoreDetour if bytes > self.limits.high_bytes => State::BackPressure,
                 State::StoreDetour if bytes == 0 => State::Push,
                 State::BackPressure if bytes < self.limits.low_bytes => State::Disable,

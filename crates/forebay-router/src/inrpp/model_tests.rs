@@ -253,14 +253,14 @@ impl Model {
         let flows = self.by_flow().into_keys().chain([flow]).filter(|f| f.class() != Class::Plain);
         (bytes / flows.collect::<BTreeSet<_>>().len() as u64, own)
     }
-    fn room_for(&self, flow: FlowKey) -> u8 {
+    fn room_for(&self, flow: FlowKey) -> u16 {
         let left = self.limits.total_bytes - self.bytes();
         let (share, own) = self.share_of(flow, left.min(self.limits.high_bytes / 4));
         let flows = self.by_flow().into_keys().filter(|f| f.class() != Class::Plain).count();
         let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
         let each = (flows as u64 * self.packet()).min((total_bytes - high_bytes) / 4);
         let least = (own == 0 && self.bytes() < high_bytes + each) as u64;
-        (share.saturating_sub(own) / self.packet()).max(least).min(63) as u8
+        (share.saturating_sub(own) / self.packet()).max(least).min(57_344) as u16
     }
     fn packet(&self) -> u64 {
         if self.longest == 0 { 1500 } else { self.longest }
@@ -274,7 +274,7 @@ impl Model {
         arrived: u32,
         came: BackPressure,
         others_wait: bool,
-    ) -> (BackPressureSignal, Option<Option<Nonce>>, u8) {
+    ) -> (BackPressureSignal, Option<Option<Nonce>>, u16) {
         let (mut ask, mut allowed) = (came.ask, came.allowance);
         let new = came.nonce.is_none() || self.under.get(&flow) != Some(&came.nonce);
         let holds = match came.ask {
