@@ -84,17 +84,23 @@ impl FlowHoldState {
     fn new(now: Time, under: Option<Held>, arrived: Arrived) -> FlowHoldState {
         FlowHoldState { under, arrived, at: now, gap: Span::ZERO }
     }
-    /// The next ACK, which is not stale. Twice the bytes that it newly acknowledges.
-    fn on_ack(&mut self, now: Time, arrived: Arrived) -> u64 {
+    /// The next ACK. Twice the bytes that it newly acknowledges; None if it is older than the last:
+    /// somebody repeats it, or it was overtaken. It says nothing, unless nothing newer has come for
+    /// `silence`.
+    fn on_ack(&mut self, now: Time, arrived: Arrived, silence: Span) -> Option<u64> {
+        let older = arrived.is_before(self.arrived);
+        if older && now < self.at + silence {
+            return None;
+        }
         self.gap = (self.gap * 7 + now.since(self.at)) / 8;
         self.at = now;
-        if arrived.is_before(self.arrived) {
+        if older {
             self.arrived = arrived; // another connection with the same ports
-            return 0;
+            return Some(0);
         }
         let news = arrived.since(self.arrived);
         self.arrived.join(arrived);
-        news
+        Some(news)
     }
 }
 
@@ -195,9 +201,13 @@ impl Credits {
     /// An interface downstream asks `flow` to slow down.
     pub fn hear(&mut self, now: Time, held: Held, flow: FlowKey, arrived: Arrived) -> AckUpdate {
         let nonce = held.nonce;
-        if self.is_stale(now, flow, arrived) {
-            let (forgotten, from, news) = (None, None, Some(0));
-            return AckUpdate { forgotten, moved: false, changed: false, from, news };
+        let mut known = None;
+        if let Some(said) = self.flows.get_mut(&flow) {
+            let Some(news) = said.on_ack(now, arrived, self.patience.forget_after) else {
+                let (forgotten, from, news) = (None, None, Some(0));
+                return AckUpdate { forgotten, moved: false, changed: false, from, news };
+            };
+            known = Some((news, said.under.replace(held)));
         }
         let forgotten = match self.refresh(now, nonce) {
             Some(forgets_at) => {
@@ -215,23 +225,15 @@ impl Credits {
                 silent
             }
         };
-        let Some(said) = self.flows.get_mut(&flow) else {
+        let Some((news, before)) = known else {
             let moved = self.know(flow, FlowHoldState::new(now, Some(held), arrived));
             return AckUpdate { forgotten, moved, changed: moved, from: None, news: None };
         };
-        let news = Some(said.on_ack(now, arrived));
-        let before = said.under.replace(held);
+        let news = Some(news);
         let from = before.map(|before| before.nonce);
         let moved = from != Some(nonce);
         let changed = before != Some(held);
         AckUpdate { forgotten, moved, changed, from: from.filter(|_| moved), news }
-    }
-    /// True if an ACK of `flow` is older than its last: somebody repeats it, or it was overtaken. It
-    /// says nothing, unless nothing newer has come for as long as a nonce is remembered.
-    fn is_stale(&self, now: Time, flow: FlowKey, arrived: Arrived) -> bool {
-        self.flows.get(&flow).is_some_and(|said| {
-            arrived.is_before(said.arrived) && now < said.at + self.patience.forget_after
-        })
     }
     /// Remember the first ACK of a flow. False if there is no room.
     fn know(&mut self, flow: FlowKey, said: FlowHoldState) -> bool {
@@ -303,14 +305,13 @@ impl Credits {
         if self.nonces.is_empty() {
             return Release { moved: false, from: None };
         }
-        if self.is_stale(now, flow, arrived) {
-            return Release { moved: false, from: None };
-        }
         let Some(said) = self.flows.get_mut(&flow) else {
             self.know(flow, FlowHoldState::new(now, None, arrived));
             return Release { moved: true, from: None };
         };
-        let news = said.on_ack(now, arrived);
+        let Some(news) = said.on_ack(now, arrived, self.patience.forget_after) else {
+            return Release { moved: false, from: None };
+        };
         let from = said.under.take().map(|held| (held.nonce, news));
         Release { moved: from.is_some(), from }
     }
