@@ -3,6 +3,7 @@
 mod bottlenecks;
 mod company;
 mod crowds;
+mod custody;
 mod dumbbell;
 mod hard;
 mod lab;
