@@ -48,6 +48,7 @@ struct Port {
     log: Log,
     plain_limit_bytes: u64,
     neighbour: Option<RouterId>,
+    mtu_bytes: u16,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
 }
@@ -137,6 +138,7 @@ impl Inrpp {
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
             neighbour: info.neighbour,
+            mtu_bytes: info.mtu_bytes,
             detour_bytes: 0,
         };
         let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
@@ -354,7 +356,10 @@ impl Inrpp {
         let out = &mut self.ports[port.index()];
         out.log.offered_bytes += packet.wire_len() as u64;
         let full = is_pushed_enough(&self.settings, port, flow, packet.wire_len(), cx.ports);
-        if full || !out.interface.passes(flow, echo) {
+        // What the link takes in fragments alone is cut when it leaves: fragments of a segment are
+        // no INRPP data, and one that a queue has no room for costs all of it.
+        let leaves_whole = packet.wire_len() <= out.mtu_bytes || cx.ports.is_idle(port);
+        if full || !leaves_whole || !out.interface.passes(flow, echo) {
             return self.keep(port, flow, echo, packet, cx);
         }
         self.notify(port, flow, &mut packet, cx);
@@ -597,7 +602,8 @@ impl Forwarding for Inrpp {
         }
         let port = cx.routes.port(cx.node, packet)?;
         let (express, wire_len) = (is_express(packet), packet.wire_len());
-        if !express && !self.ports[port.index()].interface.is_open() {
+        let out = &self.ports[port.index()];
+        if !express && (!out.interface.is_open() || wire_len > out.mtu_bytes) {
             return None;
         }
         let signals = Signals::of(packet, cx.arena);

@@ -4,6 +4,7 @@ mod attacks;
 mod bottlenecks;
 mod company;
 mod crowds;
+mod custody;
 mod depth;
 mod dumbbell;
 mod hard;
