@@ -1,4 +1,4 @@
-//! How much waits: in caches before slow links, in the queues of links, and under way on long paths.
+//! How much waits: in caches before slow links, in queues of links, and under way on long paths.
 #![allow(clippy::print_stdout)] // the tables
 
 use super::lab::{goodputs, run};
@@ -93,8 +93,8 @@ fn a_port_has_room_for_what_its_flows_do_not_get_further_on() {
     assert!((0.95..=1.1).contains(&result.ratio), "{result:?}");
 }
 
-/// Long paths of 10 Mbit/s to 1 Gbit/s. With allowances of 63 packets at most 5 x 20 MB took 1.83 of
-/// the reference where they start 1 s apart; with first flights of 65 535 bytes a lone flow took
+/// Long paths of 10 Mbit/s to 1 Gbit/s. With allowances of 63 packets at most 5 x 20 MB took 1.83
+/// of the reference where they start 1 s apart; with first flights of 65 535 bytes a lone flow took
 /// 1.12 to 1.28, and five at once over 1 Gbit/s 1.23.
 #[test]
 fn long_paths_are_full_from_the_first_flight_on() {
@@ -118,8 +118,8 @@ fn long_paths_are_full_from_the_first_flight_on() {
     }
 }
 
-/// The first flight of one flow, 45 packets at 10 Mbit/s, and a packet of another one 5 ms later: it
-/// has its turn next in the cache, and waits for 50 ms in the queue of the link.
+/// The first flight of one flow, 45 packets at 10 Mbit/s, and a packet of another one 5 ms later:
+/// it has its turn next in the cache, and waits for 50 ms in the queue of the link.
 #[test]
 fn a_short_flow_does_not_wait_in_the_queue_of_the_link() {
     let text = chain(2, "1Gbit/s", &[("10Mbit/s", 5)]);
