@@ -83,7 +83,6 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ecn,
         pacing,
         dont_fragment,
-        opportunistic_retransmission,
         fast_path: _, // not a key of scenarios
     } = *config;
     let threshold = initial_ssthresh_bytes.map_or_else(|| quoted("none"), |b| b.to_string());
@@ -111,7 +110,6 @@ fn rows(config: &TcpConfig) -> Vec<(&'static str, String)> {
         ("ecn", ecn.to_string()),
         ("pacing", paces(pacing)),
         ("dont_fragment", dont_fragment.to_string()),
-        ("opportunistic_retransmission", opportunistic_retransmission.to_string()),
     ]
 }
 

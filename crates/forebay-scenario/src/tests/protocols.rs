@@ -258,6 +258,8 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         "inrpp.cancel_for=3ms",
         "inrpp.forget_after=4ms",
         "inrpp.watchdog=5ms",
+        "inrpp.pooled_turns=false",
+        "inrpp.push_packets=6",
     ]);
     let ms = Span::from_millis;
     let cache = CacheLimits { low_bytes: 10_000, high_bytes: 20_000, total_bytes: 40_000 };
@@ -272,6 +274,8 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         cancel_for: ms(3),
         forget_after: ms(4),
         watchdog: ms(5),
+        pooled_turns: false,
+        push_packets: 6,
         flow_totals: false,
         secrets: None,
     };
