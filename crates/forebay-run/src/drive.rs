@@ -33,6 +33,31 @@ pub(super) struct Drive<'a> {
     /// Distance of samples, if any are taken.
     pub sample: Option<Span>,
     pub cost: Cost,
+    pub unfinished: Unfinished,
+}
+
+/// Flows with an end that had not completed when progress was reported last. A report then costs
+/// nothing for those that had.
+pub(super) struct Unfinished {
+    flows: Vec<FlowId>,
+    /// Flows with an end.
+    ends: usize,
+}
+
+impl Unfinished {
+    pub fn of(spec: &NetSpec) -> Unfinished {
+        let flows = (0..).map(FlowId).zip(&spec.flows).filter(|(_, flow)| !flow.is_endless());
+        let flows: Vec<FlowId> = flows.map(|(id, _)| id).collect();
+        Unfinished { ends: flows.len(), flows }
+    }
+    /// Completed now.
+    fn completed(&mut self, simulation: &Simulation) -> usize {
+        self.flows.retain(|&flow| {
+            let server = simulation.connection(flow, Role::Server);
+            !server.is_some_and(|server| server.progress().stream_complete)
+        });
+        self.ends - self.flows.len()
+    }
 }
 
 impl Drive<'_> {
@@ -131,19 +156,10 @@ impl Drive<'_> {
         self.options.clocks.map_or(Duration::ZERO, |clocks| (clocks.wall)())
     }
 
-    fn progress(&self) -> Progress {
-        let flows = (0..).zip(&self.start.spec.flows).filter(|(_, flow)| !flow.is_endless());
-        let done = |id| {
-            let server = self.simulation.connection(FlowId(id), Role::Server);
-            server.is_some_and(|c| c.progress().stream_complete)
-        };
-        let (mut ends, mut completed) = (0, 0);
-        for (id, _) in flows {
-            ends += 1;
-            completed += done(id) as usize;
-        }
+    fn progress(&mut self) -> Progress {
+        let completed = self.unfinished.completed(self.simulation);
         let until = Some(self.bounds.until).filter(|&until| until < Time::MAX);
-        Progress { now: self.simulation.now(), until, completed, flows: ends }
+        Progress { now: self.simulation.now(), until, completed, flows: self.unfinished.ends }
     }
 }
 

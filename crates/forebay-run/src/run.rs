@@ -1,7 +1,7 @@
 //! One run: a scenario under one protocol and one seed.
 
 use crate::cost::Cost;
-use crate::drive::Drive;
+use crate::drive::{Drive, Unfinished};
 use crate::error::RunError;
 use crate::measure::{Bounds, Measured, clock_seconds, interfaces_of, split_transports};
 use crate::options::{Progress, RunOptions};
@@ -76,6 +76,7 @@ fn build_and_run(
         recorder: recorder.as_deref_mut(),
         sample: samples.then_some(scenario.sample),
         cost: Cost::new(options.clocks),
+        unfinished: Unfinished::of(&spec),
     };
     let mark = drive.run()?;
     let mut cost = drive.cost;

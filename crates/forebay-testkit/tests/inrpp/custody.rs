@@ -1,5 +1,5 @@
-//! What routers keep and for whom: a flow over its share among short ones, and datagrams that a link
-//! takes in fragments alone.
+//! What routers keep and for whom: a flow over its share among short ones, and datagrams that a
+//! link takes in fragments alone.
 
 use super::lab::{Lab, NEAR, run};
 use forebay_base::{LinkId, Rate, Time};
