@@ -1,6 +1,7 @@
 //! The map of `[topology]`: from a file or a generator, cut as the keys ask.
 
 use crate::format::fault::{Fault, Problem};
+use crate::format::faults::all;
 use crate::format::fields::{Section, Spanned, shown, value_or};
 use crate::format::input;
 use crate::format::source::{Loc, Sources};
@@ -135,11 +136,12 @@ fn generated(at: &Spanned<TopologyTable>, kind: &Spanned<MapKind>) -> Result<Map
     let name = shown(&kind.value);
     let own = keys_of(kind.value);
     let given = given_of_generators(table);
-    for (key, place) in given.iter().flatten().filter(|(key, _)| !own.contains(key)) {
+    let foreign = given.iter().flatten().filter(|(key, _)| !own.contains(key));
+    all(foreign.map(|(key, place)| -> Result<(), Fault> {
         let text = format!("`{key}` is not a parameter of \"{name}\"");
         let hint = format!("its parameters: {}", own.join(", "));
-        return Err(place.fault(Problem::Conflict(text)).hint(hint));
-    }
+        Err(place.fault(Problem::Conflict(text)).hint(hint))
+    }))?;
     let of_files = [
         ("reduce", table.reduce.as_ref().map(Spanned::place)),
         ("components", table.components.as_ref().map(Spanned::place)),
