@@ -204,6 +204,13 @@ impl Streams {
         }
         due
     }
+    /// ACKs carried the keys in place of the DATA_FIN until now.
+    pub(super) fn renew_fin(&mut self, now: Time) {
+        self.fin_due = self.fin_due.min(now);
+        if !self.ends_alone() {
+            self.fin_due = Time::MAX;
+        }
+    }
     /// An ACK that carries the DATA_FIN left.
     pub(super) fn on_fin_sent(&mut self, now: Time, rto: Span) {
         if self.fin_due <= now {
