@@ -52,8 +52,8 @@ pub(super) struct Streams {
     /// When an ACK is to carry the DATA_FIN; [`Time::MAX`]: it is on data, or acknowledged.
     fin_due: Time,
     fin_repeats: u32,
-    /// The byte that was sent again because it held up the window, and when the path that carries it
-    /// may be slowed down again.
+    /// The byte that was sent again because it held up the window, and when the path that carries
+    /// it may be slowed down again.
     unblocked: u64,
     next_penalty: Time,
     pub(super) siblings: Vec<Sibling>,
