@@ -42,8 +42,8 @@ impl Subflow {
 
 /// How one path grows beside others.
 pub(crate) trait Rule: Send {
-    /// Its increase per byte acknowledged, in those of NewReno: 1 is a segment per window. Negative:
-    /// the window shrinks. Of two subflows at least.
+    /// Its increase per byte acknowledged, in those of NewReno: 1 is a segment per window.
+    /// Negative: the window shrinks. Of two subflows at least.
     fn increase(own: &Subflow, all: impl Iterator<Item = Subflow> + Clone) -> f64;
 }
 

@@ -170,7 +170,7 @@ algorithms! { $
     Dctcp dctcp: "dctcp", "DCTCP", "RFC 8257",
         "Reduces its window by half the share of bytes that were marked; for data centres.";
     Lia lia: "mptcp", "MPTCP", "RFC 6356, RFC 8684",
-        "Several subflows, coupled by LIA: together as much as one NewReno where they share a link.";
+        "Several subflows, coupled by LIA: as much as one NewReno on a link that they share.";
     Olia olia: "mptcp-olia", "MPTCP OLIA", "doi:10.1109/TNET.2013.2274462, RFC 8684",
         "Several subflows, coupled by OLIA, which moves window to the better paths.";
 }

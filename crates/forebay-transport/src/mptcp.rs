@@ -17,8 +17,8 @@ const CAPABLE_V1: u8 = CAPABLE | 1;
 const CAPABLE_H: u8 = 0x01;
 const CAPABLE_CHECKSUM: u8 = 0x80;
 
-/// Option bytes of the data sequence signal on all data of MPTCP: DATA_ACK and mapping, with numbers
-/// of 4 bytes (RFC 8684 section 3.3).
+/// Option bytes of the data sequence signal on all data of MPTCP: DATA_ACK and mapping, with
+/// numbers of 4 bytes (RFC 8684 section 3.3).
 pub const SIGNAL_BYTES: u16 = 18;
 /// MP_CAPABLE with both keys, and with the length of data behind them.
 const KEYS_BYTES: usize = 20;

@@ -183,8 +183,8 @@ sections! {
             /// Number of the first host of the group. Default: 0. Example: 1.
             first: u32,
             /// Router at the other endpoint of the access link, whose name is then "host-router";
-            /// or an array of routers, with a link to each. In a group "{}" stands for the number of
-            /// the host. Without `attach`, declare the links of the host under `links`. Example:
+            /// or an array of routers, with a link to each. In a group "{}" stands for the number
+            /// of the host. Without `attach`, declare the links of the host under `links`. Example:
             /// "r0".
             attach: Homes,
             /// What differs in the direction from router to host.
@@ -263,8 +263,8 @@ sections! {
             /// Protocol of the flow, whatever the run compares. Default: the protocol of the run.
             /// Example: "cubic".
             protocol: String,
-            /// Paths of a protocol that uses several (MPTCP): how many, over the links of each host in
-            /// turn; or for each path the link of `src` and that of `dst`, `[["s-r0", "d-r2"],
+            /// Paths of a protocol that uses several (MPTCP): how many, over the links of each host
+            /// in turn; or for each path the link of `src` and that of `dst`, `[["s-r0", "d-r2"],
             /// ["s-r1", "d-r2"]]`. Other protocols use the first link of each host. Range: 1 to 8.
             /// Default: as many as the host with more links has. Example: 2.
             paths: PathsOf,

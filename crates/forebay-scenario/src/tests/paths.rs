@@ -90,7 +90,7 @@ fn a_note_says_where_there_is_one_subflow() {
     assert!(note.starts_with("mptcp: 1 of 1 flows have one subflow"), "{note}");
 }
 
-/// Options of 28 bytes, timestamps included, in place of 12: packets are as long as those of others.
+/// Options of 28 bytes, timestamps included, in place of 12: packets are as long as others.
 #[test]
 fn signals_have_room_in_full_packets() {
     let scenario = scenario(&[]);

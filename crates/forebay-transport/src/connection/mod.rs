@@ -557,7 +557,9 @@ impl Connection {
     ) -> Result<Option<Signal>, DropReason> {
         let Some(streams) = &mut self.streams else { return Ok(None) };
         let (state, flags) = (self.paths[path].state(), segment.flags);
-        let verdict = streams.subflows.on_segment(Seen { path, state, flags, options });
+        let is_empty = segment.payload == 0;
+        let seen = Seen { path, state, flags, is_empty, options };
+        let verdict = streams.subflows.on_segment(seen);
         if state != State::Established {
             streams.renew_numbers();
         }
@@ -590,6 +592,7 @@ impl Connection {
     fn open_others(&mut self, now: Time) {
         if let Some(streams) = &mut self.streams {
             streams.subflows.join();
+            streams.renew_fin(now);
         }
         (1..self.paths.len()).for_each(|path| self.with_path(now, path, |p, cx| p.open(cx)));
     }

@@ -52,8 +52,8 @@ pub(super) struct Streams {
     /// When an ACK is to carry the DATA_FIN; [`Time::MAX`]: it is on data, or acknowledged.
     fin_due: Time,
     fin_repeats: u32,
-    /// The byte that was sent again because it held up the window, and when the path that carries it
-    /// may be slowed down again.
+    /// The byte that was sent again because it held up the window, and when the path that carries
+    /// it may be slowed down again.
     unblocked: u64,
     next_penalty: Time,
     pub(super) siblings: Vec<Sibling>,
@@ -203,6 +203,13 @@ impl Streams {
             self.fin_repeats += 1;
         }
         due
+    }
+    /// ACKs carried the keys in place of the DATA_FIN until now.
+    pub(super) fn renew_fin(&mut self, now: Time) {
+        self.fin_due = self.fin_due.min(now);
+        if !self.ends_alone() {
+            self.fin_due = Time::MAX;
+        }
     }
     /// An ACK that carries the DATA_FIN left.
     pub(super) fn on_fin_sent(&mut self, now: Time, rto: Span) {

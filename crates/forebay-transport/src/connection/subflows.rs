@@ -61,6 +61,8 @@ pub(super) struct Seen<'a> {
     /// Of the path, before the segment.
     pub state: State,
     pub flags: TcpFlags,
+    /// It has no payload.
+    pub is_empty: bool,
     pub options: Option<&'a OptionList>,
 }
 
@@ -208,10 +210,12 @@ impl Subflows {
         }
     }
 
-    /// Server: the client may not know yet that its proof has come.
+    /// Server: the client may not know yet that its proof or its keys have come.
     fn on_repeated_ack(&self, seen: Seen<'_>) -> Verdict {
         match Opening::read(seen.options) {
-            Some(Opening::JoinAck { .. }) => Verdict::Answer,
+            Some(Opening::JoinAck { .. } | Opening::Capable { .. }) if seen.is_empty => {
+                Verdict::Answer
+            }
             _ => Verdict::Take,
         }
     }

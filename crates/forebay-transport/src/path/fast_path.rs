@@ -345,7 +345,8 @@ impl Path {
         }
         let edits = sender.edit_header(cx.now, mss, false, false, handshake);
         let stamps = handshake.stamps(cx.config);
-        let len = sender.fit(handshake.version(), stamps, &mut options, &edits, 0, start, mss);
+        let len =
+            sender.fit(handshake.version(), stamps, &mut options, &edits, 0, start..start + mss);
         (len as u16, options, edits.ip())
     }
 

@@ -252,8 +252,8 @@ impl Handshake {
             && self.own_offset(segment.ack, 0) == Some(1)
     }
 
-    /// The options of this end's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts. `opening`: that of
-    /// a stream that is shared.
+    /// The options of this end's SYN or SYN-ACK: a SYN offers, a SYN-ACK accepts. `opening`: that
+    /// of a stream that is shared.
     pub(super) fn syn_options(
         &self,
         config: &TcpConfig,

@@ -173,7 +173,8 @@ impl Path {
         let mut options = syn.then(|| self.syn_options(cx));
         let signal = if syn { 0 } else { self.signal_bytes(cx, start) };
         let (version, stamps) = (self.handshake.version(), self.handshake.stamps(cx.config));
-        let len = self.sender.fit(version, stamps, &mut options, &edits, signal, start, wanted);
+        let len =
+            self.sender.fit(version, stamps, &mut options, &edits, signal, start..start + wanted);
         let index = self.sender.record(cx.now, choice, len);
         if matches!(choice, Choice::Syn) {
             self.handshake.on_syn_sent();

@@ -23,6 +23,7 @@ use crate::mptcp::SIGNAL_BYTES;
 use crate::options::{TIMESTAMP_BYTES, append};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
+use core::ops::Range;
 use forebay_base::{FRAGMENT_HEADER_BYTES, IpVersion, MAX_OPTION_BYTES, OptionList, Time};
 use forebay_cc::{
     AnyController, Congestion, Controller, HeaderEdits, Limits, NextPacket, Recovered, RttView,
@@ -326,7 +327,8 @@ impl Sender {
         self.controller.edit_header(now, &next)
     }
 
-    /// Put the options together and cut the payload to what fits next to them. Returns its length.
+    /// Put the options together and cut the payload, which is to be `wanted` of the path, to what
+    /// fits next to them and `signal_bytes` more. Returns its length.
     pub(super) fn fit(
         &mut self,
         version: IpVersion,
@@ -334,9 +336,9 @@ impl Sender {
         options: &mut Option<OptionList>,
         edits: &HeaderEdits,
         signal_bytes: u16,
-        start: u64,
-        wanted: u64,
+        wanted: Range<u64>,
     ) -> u64 {
+        let (start, wanted) = (wanted.start, wanted.end - wanted.start);
         let mut run = u64::MAX;
         if let Some(mappings) = self.mappings.as_ref().filter(|_| signal_bytes > 0) {
             run = mappings.locate(start).map_or(0, |(_, run)| run);
