@@ -103,6 +103,11 @@ pub trait Feedback: Send {
     fn on_datagram(&mut self, _now: Time, _datagram: &DatagramView<'_>) -> AckDemand {
         AckDemand::Policy
     }
+    /// True if an ACK follows the SYN-ACK at once where the window is larger than that can say: the
+    /// window of a SYN-ACK is not scaled (RFC 7323 section 2.2), that of the ACK is. Asked once.
+    fn widens_window(&self) -> bool {
+        false
+    }
     /// True if ACKs of data that come in order are this machine's business: the ACK policy is not
     /// asked, and one leaves when this demands it. What TCP owes at once (a duplicate, a gap that
     /// is filled, a probe, a FIN) leaves all the same.

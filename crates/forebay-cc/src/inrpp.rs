@@ -54,11 +54,16 @@
 //!     server learns nothing of that: data of its own carry the echo. Nor is a change of routes
 //!     noticed later on.
 //!
-//! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
-//! of the sender, must hold the flow; and the first flight has 65 535 bytes at most, as the window
-//! of a SYN-ACK is not scaled (RFC 7323 section 2.2).
+//! 13. The window of a SYN-ACK is not scaled (RFC 7323 section 2.2), and a round trip is long
+//!     where it would be filled by more than 65 535 bytes. So the receiver sends an ACK with the
+//!     scaled window right after the SYN-ACK, and routers write on a SYN-ACK on which nobody asks
+//!     anything for how many packets of the flow they have room. The first flight of a client has
+//!     that many, and 65 535 bytes in any case, until something has arrived.
 //!
-//! Differs from the paper in: 7 to 12; pause and allowances; the closed loop ends in the ramp, and
+//! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
+//! of the sender, must hold the flow.
+//!
+//! Differs from the paper in: 7 to 13; pause and allowances; the closed loop ends in the ramp, and
 //! a timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
 //! routers are counted. From the authors' code (ns-3, 2018), which retransmits nothing and ignores
 //! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
@@ -98,6 +103,9 @@ const REMEMBERED_PACKETS: u64 = 1024;
 const SEEN_PACKETS: u64 = 64;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
+/// The first flight of a client, unless routers have room for more: all that the window of a
+/// SYN-ACK allows without scaling.
+const FIRST_FLIGHT_BYTES: u64 = 65_535;
 /// A path that loses more than one packet in this many without a request does not hold its excess.
 /// Radio links lose less.
 const LOSS_SHARE: u64 = 8;
@@ -284,6 +292,8 @@ pub struct Inrpp {
     held_rto: Option<Span>,
     /// It has sent a SYN: it is the client.
     opens: bool,
+    /// What may be sent before anything has arrived: rule 13.
+    first_flight_bytes: Option<u64>,
     /// Data carry notices: rules 11 and 12.
     notifies: bool,
     /// The echo of `nonce`, or an empty notice, ready to be written.
@@ -322,6 +332,7 @@ impl Inrpp {
             nonce: None,
             held_rto: None,
             opens: false,
+            first_flight_bytes: None,
             notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
@@ -354,6 +365,17 @@ impl Inrpp {
         let mut options = OptionList::EMPTY;
         PathDigest::default().push(&mut options).expect("8 bytes fit into 40");
         Some(options)
+    }
+
+    /// Rule 13: a SYN-ACK came with this.
+    fn on_syn_ack(&mut self, signal: BackPressure) -> BackPressure {
+        let asks = signal.nonce.is_some() || signal.ask != BackPressureSignal::Nothing;
+        if asks {
+            return signal;
+        }
+        let offered_bytes = u64::from(signal.allowance) * self.mss_bytes;
+        self.first_flight_bytes = Some(offered_bytes.max(FIRST_FLIGHT_BYTES));
+        BackPressure { allowance: 0, ..signal }
     }
 
     /// Rules 3, 4 and 7; `in_flight_bytes` is from before the ACK.
@@ -485,7 +507,8 @@ impl Controller for Inrpp {
         match self.flow {
             Loop::Open => {
                 let wary = self.tcp.fate.missing.map(|(_, in_flight_bytes)| in_flight_bytes);
-                Limits::window(wary.unwrap_or(Limits::MAX_CWND_BYTES))
+                let most = self.first_flight_bytes.unwrap_or(Limits::MAX_CWND_BYTES);
+                Limits::window(wary.unwrap_or(most))
             }
             Loop::Closed { credits, .. } => Limits {
                 credits: Some(u64::from(credits)),
@@ -507,6 +530,7 @@ impl Controller for Inrpp {
             (self.notifies, self.option) = (true, empty_notice(&self.params));
         }
         if let Some(signal) = options.and_then(|options| self.signal(options)) {
+            let signal = if self.opens { self.on_syn_ack(signal) } else { signal };
             self.hear(now, signal, 0);
             self.take_ack(0, 0, false);
         }
@@ -528,6 +552,9 @@ impl Controller for Inrpp {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
+        if ack.delivered_bytes > 0 {
+            self.first_flight_bytes = None;
+        }
         let signal = ack.options.and_then(|options| self.signal(options));
         if let Some(signal) = signal {
             self.hear(now, signal, ack.prior_in_flight_bytes);
@@ -715,6 +742,9 @@ impl Feedback for InrppReceiver {
     }
     fn ack_parts(&self) -> u8 {
         self.ack_parts
+    }
+    fn widens_window(&self) -> bool {
+        !matches!(self.peer, Peer::Silent)
     }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
         if !matches!(self.peer, Peer::Echoes) {

@@ -305,6 +305,9 @@ impl Feedback for AnyFeedback {
     fn ack_parts(&self) -> u8 {
         each_feedback!(self, f => f.ack_parts(), none => 1)
     }
+    fn widens_window(&self) -> bool {
+        each_feedback!(self, f => f.widens_window(), none => false)
+    }
     fn wants_paws(&self) -> bool {
         each_feedback!(self, f => f.wants_paws(), none => true)
     }

@@ -254,7 +254,7 @@ impl Sender {
         ];
         let signal = BackPressure {
             ask: asks[self.rng.below(5) as usize],
-            allowance: self.rng.below(128).saturating_sub(64) as u8,
+            allowance: self.rng.below(128).saturating_sub(64) as u16,
             routers: (self.rng.below(16) / 2) as u8,
             nonce: Nonce::new(self.rng.below(3) as u32),
         };
@@ -611,6 +611,10 @@ impl Feedback for Probe {
         self.note("clocks_acks");
         true
     }
+    fn widens_window(&self) -> bool {
+        self.note("widens_window");
+        true
+    }
     fn wants_paws(&self) -> bool {
         self.note("wants_paws");
         false
@@ -721,6 +725,7 @@ fn no_method_of_feedback_is_lost_at_the_door() {
         in_order: true,
     };
     assert_eq!(any.on_datagram(now, &datagram), AckDemand::Now);
+    assert!(any.widens_window());
     assert!(any.clocks_acks());
     assert!(!any.wants_paws());
     any.fill(now, &mut OptionList::EMPTY.clone());

@@ -12,6 +12,9 @@ use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 
+/// Most characters of the name of a file above its numbers.
+const NAME_CHARS: usize = 30;
+
 /// A network to be described.
 struct Described {
     map: Map,
@@ -44,7 +47,8 @@ pub fn topology(
         writeln!(out, "{object}")?;
         return Ok(());
     }
-    let mut table = Table::new(vec![String::new()]);
+    let name = args.file.rsplit('/').next().unwrap_or_default();
+    let mut table = Table::new(vec![name.chars().take(NAME_CHARS).collect()]);
     for (label, value) in rows(map, *hosts, &properties) {
         table.push(label, vec![value]);
     }
@@ -87,9 +91,12 @@ impl From<DetourConvention> for Convention {
 }
 
 fn load(args: &TopologyArgs, registry: &Arc<Registry>) -> Result<Described, Failure> {
-    let is_scenario = args.file == "-"
-        || Path::new(&args.file).extension().is_some_and(|end| end == "toml")
-        || Builtin::find(&args.file).is_some();
+    let path = Path::new(&args.file);
+    let is_scenario = match path.extension() {
+        Some(end) => end == "toml",
+        // A name that is no file may be that of a built-in scenario, misspelled.
+        None => Builtin::find(&args.file).is_some() || !path.exists(),
+    };
     let reduction = match args.reduce {
         ReduceMap::None => Reduction::None,
         ReduceMap::Backbone => Reduction::Backbone,
@@ -123,12 +130,16 @@ fn drawing(of: &Described) -> Result<String, Failure> {
     };
     let network = network.ok_or_else(|| {
         let (nodes, links) = (of.map.nodes.len(), of.map.links.len());
-        Failure::input(format!(
-            "--out: a network of {nodes} routers and {links} links is not drawn: expected a link, \
-             and at most {} routers\nhint: --reduce backbone or --reduce roles makes a Rocketfuel \
-             map smaller",
-            Network::MAX_ROUTERS
-        ))
+        let most = Network::MAX_ROUTERS;
+        let why = if nodes > most {
+            format!(
+                "expected at most {most} routers, found {nodes}\nhint: --reduce backbone and \
+                 --reduce roles make a Rocketfuel map smaller"
+            )
+        } else {
+            format!("expected a link, found {links}")
+        };
+        Failure::input(format!("--out: no drawing: {why}"))
     })?;
     Ok(network.svg())
 }

@@ -108,6 +108,13 @@ fn inrpp_hops() -> u64 {
     hops(&network.world, Options::default(), Time::from_secs(4), Time::from_secs(6))
 }
 
+/// The same with a key on each link between routers.
+fn guarded_hops() -> u64 {
+    let mut network = pool::dumbbell(TEXT, 1 << 29, [Span::from_millis(5); 3]);
+    pool::guard(&mut network.world);
+    hops(&network.world, Options::default(), Time::from_secs(4), Time::from_secs(6))
+}
+
 /// A hundred flows over 1 Gbit/s and a detour of as much, caches of 100 ms: every state of an
 /// interface. Under another protocol the same network with plain routers and drop-tail.
 fn detour_hops(protocol: &'static str) -> u64 {
@@ -195,6 +202,7 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("hop/rcp", rcp_hops),
         Bench::new("hop/kickass", kickass_hops),
         Bench::new("hop/inrpp", inrpp_hops),
+        Bench::new("hop/inrpp-guarded", guarded_hops),
         Bench::new("hop/detour-inrpp", || detour_hops("inrpp")),
         Bench::new("hop/detour-cubic", || detour_hops("cubic")),
     ]

@@ -123,15 +123,16 @@ mod tests {
     use crate::{RunOptions, Summary, Sweep, run_one};
     use forebay_scenario::{LoadOptions, Scenario};
 
-    /// 1 MB at 100 Mbit/s over 100 ms: INRPP sends at once what the window of the SYN-ACK allows,
-    /// 65535 bytes or 5.5 ms (RFC 7323 section 2.2: it is not scaled), and waits for the first ACK
-    /// of 100 ms for the rest.
+    /// 1 MB at 100 Mbit/s over 100 ms: CUBIC, which may send all of it at once, sends what the
+    /// window of the SYN-ACK allows, 65535 bytes or 5.5 ms (RFC 7323 section 2.2: it is not
+    /// scaled), and waits for the first ACK of 100 ms for the rest.
     #[test]
     fn a_flow_that_its_first_window_limits_is_told_so() {
         let text = r#"
-            protocols = ["inrpp"]
+            protocols = ["cubic"]
             start_jitter = "0s"
             routers = ["r"]
+            tcp = { initial_window_segments = 1000, receive_buffer_bytes = "2MB" }
             link_defaults = { rate = "100Mbit/s", delay = "25ms", queue = "2MB" }
             hosts = [{ name = "a", attach = "r" }, { name = "b", attach = "r" }]
             flows = [{ src = "a", dst = "b", bytes = 1_000_000 }]
@@ -140,14 +141,14 @@ mod tests {
             let set = set.iter().map(ToString::to_string).collect();
             let scenario =
                 Scenario::parse(text, "x", &LoadOptions { set, ..LoadOptions::default() }).unwrap();
-            let run = run_one(&scenario, "inrpp", 1, &RunOptions::default()).unwrap();
+            let run = run_one(&scenario, "cubic", 1, &RunOptions::default()).unwrap();
             let share = run.per_flow[0].held_by_receive_window.unwrap();
             let held_s =
                 share * (run.per_flow[0].fct_s.unwrap() - run.per_flow[0].handshake_s.unwrap());
             let sweep = Sweep { runs: vec![run], ..Sweep::default() };
             (held_s, Summary::new("x", &scenario, sweep).notes)
         };
-        let told = "inrpp: flow 1 was limited by the first receive window for ";
+        let told = "cubic: flow 1 was limited by the first receive window for ";
         let remedy = ": a SYN-ACK can announce 65535 bytes at most; tcp.scaled_syn_ack=true lifts \
                       that, against RFC 7323";
         let (held_s, notes) = run(&[]);
@@ -160,12 +161,12 @@ mod tests {
         let (held_s_scaled, notes) = run(&["tcp.scaled_syn_ack=true"]);
         assert_eq!((held_s_scaled, notes.iter().filter(of_window).count()), (0.0, 0));
         // A larger buffer does not.
-        for set in ["tcp.receive_buffer_bytes=1GiB", "tcp_of.inrpp.receive_buffer_bytes=1GiB"] {
+        for set in ["tcp.receive_buffer_bytes=1GiB", "tcp_of.cubic.receive_buffer_bytes=1GiB"] {
             assert_eq!(run(&[set]).0, held_s, "{set}");
         }
         // Another cause has another note.
-        let (_, notes) = run(&["tcp_of.inrpp.receive_buffer_bytes=65535"]);
-        let told = "raise tcp_of.inrpp.receive_buffer_bytes if that is not meant";
+        let (_, notes) = run(&["tcp_of.cubic.receive_buffer_bytes=65535"]);
+        let told = "raise tcp_of.cubic.receive_buffer_bytes if that is not meant";
         assert!(notes.iter().any(|note| note.ends_with(told)), "{notes:?}");
     }
 }

@@ -12,7 +12,7 @@
 //! |---|---|
 //! | `FOREBAY_TRACES=DIR` | `DIR` holds the measured delivery traces |
 //! | `FOREBAY_BENCH_DATA=DIR` | `DIR` holds the files of scenario `s3`, as for `forebay bench` |
-//! | `FOREBAY_ROCKETFUEL=DIR` | `DIR` holds maps of Rocketfuel, and the map of the INRPP paper as CSV |
+//! | `FOREBAY_ROCKETFUEL=DIR` | `DIR` holds Rocketfuel's maps, and that of the INRPP paper |
 //! | `FOREBAY_REQUIRE_TSHARK=1` | `tshark` is installed |
 //! | `FOREBAY_REQUIRE_CHROMIUM=1` | Chromium or Chrome is installed |
 //!

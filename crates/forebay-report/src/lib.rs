@@ -28,6 +28,7 @@ mod look;
 mod marker;
 mod network;
 mod network_drawing;
+mod network_loads;
 mod page;
 mod paired;
 mod panel;

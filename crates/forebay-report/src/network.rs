@@ -1,6 +1,5 @@
-//! The network of a drawing: from the text of a scenario, or from a map; and what a run says of it.
+//! The network of a drawing: from the text of a scenario, or from a map.
 
-use super::results::{Results, Run};
 use forebay_base::Rate;
 use forebay_scenario::LinkNames;
 use forebay_topology::{Map, MapLink, MapNode, Role, positions};
@@ -201,9 +200,21 @@ impl Network {
                 }
             }
         }
-        let inner = at.len();
-        network.place_hosts(inner);
+        network.place_hosts(at.len());
+        if map.nodes.iter().all(|node| node.at.is_none()) {
+            network.begin_left(at.len());
+        }
         Some(network)
+    }
+
+    /// Turn the drawing so that the first host, which mostly sends, or the first router is at the
+    /// left.
+    fn begin_left(&mut self, inner: usize) {
+        let first = if self.nodes.len() > inner { inner } else { 0 };
+        let middle = self.nodes.iter().map(|node| node.at[0]).sum::<f64>();
+        if self.nodes[first].at[0] * self.nodes.len() as f64 > middle {
+            self.nodes.iter_mut().for_each(|node| node.at[0] = -node.at[0]);
+        }
     }
 
     /// Put the hosts from number `inner` on around their routers, away from other routers.
@@ -245,31 +256,6 @@ impl Network {
             }
         }
     }
-
-    /// The same network with what the runs of the protocol `name` say, means over seeds; of caches
-    /// the highest.
-    pub(super) fn measured(&self, results: &Results, name: &str) -> Network {
-        let mut network = self.clone();
-        network.measured = true;
-        let means = results.aggregate.iter().find(|of| of.name == name);
-        let runs: Vec<&Run> = results.runs.iter().filter(|run| run.name == name).collect();
-        let ways = network.links.iter_mut().flat_map(|link| &mut link.ways);
-        for way in ways {
-            let share = means.and_then(|of| of.means.utilisation.get(&way.name));
-            way.utilisation = Some(share.map_or(0.0, |share| share.mean));
-            let at_port = runs.iter().flat_map(|run| &run.interfaces);
-            let (mut offered, mut detoured) = (0, 0);
-            for port in at_port.filter(|port| port.port == way.name) {
-                let highest = way.cache_bytes.map_or(0, |[bytes, _]| bytes);
-                let peak = highest.max(port.highest_cache_bytes);
-                way.cache_bytes = Some([peak, port.cache_limits_bytes[2]]);
-                offered += port.offered_bytes;
-                detoured += port.detoured_bytes;
-            }
-            way.detoured = if offered > 0 { detoured as f64 / offered as f64 } else { 0.0 };
-        }
-        network
-    }
 }
 
 fn distance(a: [f64; 2], b: [f64; 2]) -> f64 {
@@ -285,7 +271,7 @@ mod tests {
         routers = ["r0", { name = "r1", at = [1.0, 2.0], role = "edge" }]
         hosts = [{ name = "h0" }, { name = "h1" }, { name = "h2" }]
         links = [
-            { a = "r0", b = "r1", name = "r0-r1", rate = "10Mbit/s", reverse = { rate = "2Mbit/s" } },
+            { a = "r0", b = "r1", rate = "10Mbit/s", reverse = { rate = "2Mbit/s" } },
             { a = "h0", b = "r0", rate = "1Gbit/s" },
             { a = "h1", b = "r1", name = "up" },
             { a = "h2", b = "r0" }, { a = "h2", b = "r1" },

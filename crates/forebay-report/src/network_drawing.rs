@@ -27,6 +27,8 @@ const IDLE: f64 = 0.005;
 /// colour blindness.
 const LOADS: [&str; 5] = ["#56B4E9", "#0072B2", "#009E73", "#E69F00", "#D55E00"];
 const QUIET: &str = "#a9a9a3";
+/// Of links without a figure: those that no router feeds, and those of a map.
+const UNKNOWN: &str = "#cfcfc9";
 const CACHE: &str = "#CC79A7";
 
 /// A network on its canvas.
@@ -126,7 +128,14 @@ impl<'a> Canvas<'a> {
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\" rx=\"4\"/>\n",
             self.height + legend
         );
-        for link in &self.network.links {
+        // What is busy is drawn over what is not.
+        let load = |link: &&DrawnLink| {
+            let loads = link.ways.iter().filter_map(|way| way.utilisation);
+            loads.fold(-1.0, f64::max)
+        };
+        let mut links: Vec<&DrawnLink> = self.network.links.iter().collect();
+        links.sort_by(|a, b| load(a).total_cmp(&load(b)));
+        for link in links {
             self.link(link, &mut text);
         }
         for link in &self.network.links {
@@ -170,9 +179,9 @@ impl<'a> Canvas<'a> {
         let rate = ways.iter().filter_map(|way| way.rate_bps).fold(0.0, f64::max);
         let [low, high] = self.rates;
         let decades = (high / low).log10().clamp(0.0, 6.0);
-        let least = self.radius / 3.0;
+        let least = if self.radius < 4.0 { 0.7 } else { self.radius / 3.0 };
         let above = if rate > 0.0 { (rate / low).log10().clamp(0.0, 6.0) } else { 0.0 };
-        least + if decades > 0.0 { above / decades.max(1.0) * self.radius / 1.5 } else { 0.0 }
+        least + if decades > 0.0 { above / decades.max(1.0) * self.radius / 1.8 } else { 0.0 }
     }
 
     /// Cache and detours of the ports of a link, near the router that each is of.
@@ -258,6 +267,10 @@ impl<'a> Canvas<'a> {
         };
         let line =
             |colour: &str| format!("<path d=\"M0 0h12\" stroke=\"{colour}\" stroke-width=\"4\"/>");
+        let ways = || self.network.links.iter().flat_map(|link| &link.ways);
+        if ways().any(|way| way.utilisation.is_none()) {
+            entry(line(UNKNOWN), "not measured");
+        }
         entry(line(QUIET), "idle");
         for (i, colour) in LOADS.iter().enumerate() {
             entry(line(colour), &format!("{}\u{2013}{} %", 20 * i, 20 * (i + 1)));
@@ -267,8 +280,7 @@ impl<'a> Canvas<'a> {
             let shape = format!("<circle cx=\"6\" r=\"6\" fill=\"{CACHE}\"/>");
             entry(shape, &format!("cache, the largest peak {most}"));
         }
-        let detours = self.network.links.iter().flat_map(|link| &link.ways);
-        if detours.into_iter().any(|way| way.detoured > 0.0) {
+        if ways().any(|way| way.detoured > 0.0) {
             entry("<path d=\"M0 0l6 -6l6 6l-6 6z\"/>".to_string(), "sends on detours");
         }
     }
@@ -280,7 +292,7 @@ fn between(from: [f64; 2], to: [f64; 2], share: f64) -> [f64; 2] {
 
 fn colour(way: &Way) -> &'static str {
     match way.utilisation {
-        None => QUIET,
+        None => UNKNOWN,
         Some(share) if share < IDLE => QUIET,
         Some(share) => LOADS[((share * 5.0) as usize).min(LOADS.len() - 1)],
     }
@@ -346,7 +358,7 @@ mod tests {
         let found = shares.map(|share| colour(&with(share)));
         let [a, b, c, d, e] = LOADS;
         assert_eq!(found, [QUIET, a, b, c, d, e, e]);
-        assert_eq!(colour(&Way::default()), QUIET);
+        assert_eq!(colour(&Way::default()), UNKNOWN);
     }
 
     #[test]

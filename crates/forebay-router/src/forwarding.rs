@@ -17,6 +17,8 @@ pub trait Ports {
     fn rate(&self, port: PortId) -> Rate;
     /// Longest IP packet that a port's link takes, in bytes.
     fn mtu_bytes(&self, port: PortId) -> u16;
+    /// True if a packet for that link would start at once.
+    fn is_idle(&self, port: PortId) -> bool;
     /// False while that link is down.
     fn is_up(&self, port: PortId) -> bool;
 }

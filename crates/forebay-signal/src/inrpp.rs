@@ -12,7 +12,8 @@
 //! The paper (Rene et al., IEEE/ACM ToN 2021, section III) names the fields and leaves the format
 //! open. A receiver puts the back-pressure option on each ACK, empty; routers overwrite it. A
 //! sender echoes the nonce of the last ACK on all data; nonce 0 means none. The two low bits of the
-//! first byte ask, the six above are the allowance in packets. 253 is the kind for experiments (RFC
+//! first byte ask, the six above are the allowance in packets: up to 15 the number itself, from
+//! there on four values an octave, to 57 344. 253 is the kind for experiments (RFC
 //! 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 //!
 //! A sender whose ACKs may come back by another way puts an empty notice on its data instead of the
@@ -56,7 +57,27 @@ pub const PATH_DIGEST_BYTES: u16 = 8;
 pub const BACK_PRESSURE_BYTES: u16 = 10;
 
 /// The largest allowance that the option holds: this many packets or more.
-pub const MAX_ALLOWANCE: u8 = 63;
+pub const MAX_ALLOWANCE: u16 = 57_344;
+/// From this code on an allowance has an exponent.
+const FIRST_OCTAVE: u8 = 16;
+
+/// Six bits for an allowance: what does not fit is rounded down.
+fn code_of(allowance: u16) -> u8 {
+    let allowance = allowance.min(MAX_ALLOWANCE);
+    if allowance < u16::from(FIRST_OCTAVE) {
+        return allowance as u8;
+    }
+    let octave = allowance.ilog2() - FIRST_OCTAVE.ilog2();
+    // The highest bit is known, the two after it are written.
+    FIRST_OCTAVE + (octave as u8) * 4 + (allowance >> (octave + 2) & 3) as u8
+}
+
+fn allowance_of(code: u8) -> u16 {
+    match code.checked_sub(FIRST_OCTAVE) {
+        None => code.into(),
+        Some(above) => u16::from(4 + above % 4) << (2 + above / 4),
+    }
+}
 
 /// What a congested interface asks of those upstream.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default)]
@@ -102,7 +123,7 @@ pub struct BackPressure {
     /// Packets for which a congested interface has room, of this flow: 1 to [`MAX_ALLOWANCE`]; 0 if
     /// none states one. A stricter signal has no allowance: with a slow-down or a pause the option
     /// is malformed unless this is 0.
-    pub allowance: u8,
+    pub allowance: u16,
     /// INRPP routers that the ACK has passed, up to 255: 0 means that no router on the path would
     /// hold the sender's packets.
     pub routers: u8,
@@ -152,7 +173,8 @@ impl BackPressure {
             2 => BackPressureSignal::Cancel,
             _ => BackPressureSignal::Pause,
         };
-        let (allowance, nonce) = (first >> 2, Nonce::new(u32::from_be_bytes([a, b, c, d])));
+        let (allowance, nonce) =
+            (allowance_of(first >> 2), Nonce::new(u32::from_be_bytes([a, b, c, d])));
         let sound = allowance == 0
             || matches!(ask, BackPressureSignal::Nothing | BackPressureSignal::Cancel);
         sound.then_some(BackPressure { ask, allowance, routers, nonce })
@@ -194,7 +216,7 @@ impl BackPressure {
             BackPressureSignal::Pause => 3,
         };
         let [a, b, c, d] = wire(self.nonce);
-        [self.allowance.min(MAX_ALLOWANCE) << 2 | ask, self.routers, a, b, c, d]
+        [code_of(self.allowance) << 2 | ask, self.routers, a, b, c, d]
     }
 }
 
@@ -398,7 +420,8 @@ mod tests {
         assert_eq!(options.as_bytes()[4], 5 << 2 | 2);
         assert_eq!(BackPressure::find(&options), Some(roomy));
         assert!(BackPressure { allowance: 200, ..roomy }.overwrite(&mut options));
-        assert_eq!(BackPressure::find(&options), Some(BackPressure { allowance: 63, ..roomy }));
+        assert_eq!(options.as_bytes()[4], 30 << 2 | 2, "1.5 times 2 ^ 7");
+        assert_eq!(BackPressure::find(&options), Some(BackPressure { allowance: 192, ..roomy }));
         assert_eq!(options.len(), BACK_PRESSURE_BYTES as usize);
         let mut options = OptionList::EMPTY;
         Echo(nonce).push(&mut options).unwrap();
@@ -409,6 +432,19 @@ mod tests {
         tag.push(&mut options).unwrap();
         assert_eq!(options.as_bytes(), [158, 8, 1, 0, 10, 11, 12, 13]);
         assert_eq!(DetourTag::find(&options), Some(tag));
+    }
+
+    /// Rounded down by less than a fifth; every code has a number of its own, in order.
+    #[test]
+    fn allowances_have_six_bits() {
+        assert!((0..64).all(|code| code_of(allowance_of(code)) == code));
+        assert!((1..64).all(|code| allowance_of(code - 1) < allowance_of(code)));
+        assert_eq!(allowance_of(63), MAX_ALLOWANCE);
+        for packets in 0..=MAX_ALLOWANCE {
+            let read = allowance_of(code_of(packets));
+            assert!(read <= packets && packets - read <= packets / 5, "{packets}: {read}");
+        }
+        assert_eq!(allowance_of(code_of(u16::MAX)), MAX_ALLOWANCE);
     }
 
     #[test]
@@ -509,7 +545,7 @@ mod tests {
     /// What each of two interfaces asks, what the sender hears, and whose name it has.
     #[test]
     fn of_two_requests_the_stricter_one_is_heard() {
-        let of = |name: u32, (ask, allowance): (BackPressureSignal, u8)| BackPressure {
+        let of = |name: u32, (ask, allowance): (BackPressureSignal, u16)| BackPressure {
             ask,
             allowance,
             routers: name as u8,

@@ -3,8 +3,10 @@
 use crate::world::{World, link};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
-use forebay_net::{ForwardingSpec, LinkSpec};
+use forebay_cc::inrpp::Params;
+use forebay_net::{ForwardingSpec, LinkSpec, NodeKind};
 use forebay_router::inrpp::{CacheLimits, CacheSize, Inrpp, InterfaceView, Settings};
+use forebay_signal::inrpp::guard::LinkSecret;
 use forebay_sim::Simulation;
 use forebay_transport::{PRESETS, TcpConfig};
 use std::sync::Arc;
@@ -36,6 +38,18 @@ pub fn config() -> TcpConfig {
     }
 }
 
+/// Give each link between the routers of a network that is complete a key, and the options of its
+/// INRPP flows room for codes.
+pub fn guard(world: &mut World) {
+    let secret = LinkSecret::new(b"known to neighbours").expect("long enough");
+    for (i, node) in world.spec.nodes.iter_mut().enumerate() {
+        let NodeKind::Router(ForwardingSpec::Inrpp(settings)) = &mut node.kind else { continue };
+        let ports = world.spec.links.iter().filter(|link| link.from.index() == i).count();
+        Arc::make_mut(settings).secrets = Some(vec![Some(secret.clone()); ports].into());
+    }
+    with_params(world, Params { guarded: true, ..Params::default() });
+}
+
 /// Add the algorithm of that name with its receiver half.
 pub fn transport(world: &mut World, name: &str, config: TcpConfig) -> usize {
     let spec = Spec::by_name(name).expect("an algorithm of the table");
@@ -44,7 +58,10 @@ pub fn transport(world: &mut World, name: &str, config: TcpConfig) -> usize {
 
 /// Let all flows so far be INRPP flows whose senders are notified on data.
 pub fn notify_on_data(world: &mut World) {
-    let params = forebay_cc::inrpp::Params { notify_on_data: true, ..Default::default() };
+    with_params(world, Params { notify_on_data: true, ..Params::default() });
+}
+
+fn with_params(world: &mut World, params: Params) {
     let transport = transport_of(world, "inrpp", Spec::Inrpp(params), config());
     world.spec.flows.iter_mut().for_each(|flow| flow.transport = transport);
 }

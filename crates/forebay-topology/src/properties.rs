@@ -68,7 +68,7 @@ impl Properties {
             mean_distance,
             placed: map.nodes.iter().filter(|node| node.at.is_some()).count(),
             rated: map.links.iter().filter(|link| link.rate_bps.is_some()).count(),
-            demands: (map.demands.len(), map.demands.iter().map(|demand| demand.bps).sum()),
+            demands: (map.demands.len(), map.demands.iter().fold(0.0, |sum, of| sum + of.bps)),
         }
     }
 

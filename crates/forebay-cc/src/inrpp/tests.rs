@@ -12,7 +12,7 @@ const NOW: Time = Time::from_secs(1);
 fn signal(ask: BackPressureSignal, routers: u8, nonce: u32) -> BackPressure {
     BackPressure { ask, routers, nonce: Nonce::new(nonce), ..BackPressure::default() }
 }
-fn allowing(ask: BackPressureSignal, allowance: u8) -> BackPressure {
+fn allowing(ask: BackPressureSignal, allowance: u16) -> BackPressure {
     BackPressure { allowance, ..signal(ask, 3, 7) }
 }
 fn carried(signal: BackPressure) -> OptionList {
@@ -97,7 +97,7 @@ fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
     // In quarters of a segment: what an ACK of one adds.
     let window = |inrpp: &Inrpp| inrpp.limits().cwnd_bytes / (MSS / 4);
     assert_eq!(window(&established(allowing(BackPressureSignal::Nothing, 5))), 4 * 5);
-    assert_eq!(window(&established(allowing(BackPressureSignal::Nothing, 63))), 4 * 63);
+    assert_eq!(window(&established(allowing(BackPressureSignal::Nothing, 64))), 4 * 64);
     for (in_flight, allowance, expected) in [(0, 9, 9), (20, 9, 20), (20, 0, 20), (0, 0, 1)] {
         let mut inrpp = open();
         hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
@@ -113,6 +113,27 @@ fn an_allowance_begins_a_ramp_where_it_is_more_than_what_is_in_flight() {
         hear(&mut inrpp, allowing(BackPressureSignal::Nothing, allowance));
         assert_eq!((phase(&inrpp), window(&inrpp)), ("ramp", expected), "{allowance}");
     }
+}
+
+/// Rule 13: until something has arrived, as much as routers have room for, and 65 535 bytes in any
+/// case. A SYN of the peer says nothing of the kind.
+#[test]
+fn a_first_flight_is_what_routers_have_room_for() {
+    let first = |allowance, opens| {
+        let mut inrpp = Inrpp::new(&Params::default(), init(10));
+        if opens {
+            let syn = NextPacket { syn: true, ..next_packet() };
+            inrpp.edit_header(NOW, &syn);
+        }
+        let offer = BackPressure { allowance, ..signal(BackPressureSignal::Nothing, 3, 0) };
+        inrpp.on_established(NOW, &ack(0).rtt, Some(&carried(offer)));
+        let before = inrpp.limits().cwnd_bytes;
+        hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 0));
+        assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(1 << 30)));
+        before
+    };
+    assert_eq!([0, 1, 1_024].map(|packets| first(packets, true)), [65_535, 65_535, 1_024 * MSS]);
+    assert_eq!(first(0, false), 1 << 30);
 }
 
 #[test]

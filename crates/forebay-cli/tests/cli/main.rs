@@ -20,6 +20,7 @@ mod reference;
 mod report;
 mod reproduce;
 mod results;
+mod topology;
 mod validation;
 
 use std::fs;

@@ -42,6 +42,7 @@ experiments![
     "inrpp" / "friendly",
     "inrpp" / "load",
     "inrpp" / "tiscali",
+    "inrpp" / "attacks",
     "kickass" / "joins",
     "kickass" / "static",
     "kickass" / "light",

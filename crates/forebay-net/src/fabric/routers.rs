@@ -33,6 +33,9 @@ impl Ports for PortView<'_> {
     fn mtu_bytes(&self, port: PortId) -> u16 {
         self.slot(port).mtu_bytes
     }
+    fn is_idle(&self, port: PortId) -> bool {
+        self.slot(port).link.is_idle(self.now)
+    }
     fn is_up(&self, port: PortId) -> bool {
         self.slot(port).link.is_up()
     }

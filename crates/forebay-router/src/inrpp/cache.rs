@@ -9,8 +9,10 @@
 //!
 //! A flow that may not send, for its first packet is held and has no credit, is *parked* outside
 //! the turns. It is parked when its turn comes, not when it is held, so that holding a nonce costs
-//! nothing per flow. Between calls the flow whose turn it is may send, or there is none. A
-//! retransmission goes ahead of its flow's backlog: all later data waits for it.
+//! nothing per flow. Between calls the flow whose turn it is may send, or there is none.
+//!
+//! The packets of a flow are in the order of their sequence numbers: retransmissions go ahead of
+//! its backlog, and what comes late over a detour to its place in it.
 
 use super::hints::FlowIndexCache;
 use super::key::{Class, FlowKey};
@@ -43,7 +45,7 @@ enum Place {
     /// It has had less than a quantum.
     New,
     Ring,
-    Parked(Nonce),
+    Parked(Held),
 }
 
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -82,19 +84,33 @@ impl<T> Linked for ByRank<'_, T> {
 /// Flows that are examined for one that may take a detour. After this many that may not, one waits
 /// for its turn on the link.
 const DETOUR_LOOK: usize = 32;
-/// Packets at the head of a flow between which a retransmission is put, in order.
-const REPAIR_LOOK: usize = 64;
+/// How the packets of a flow are held.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) struct Held {
+    /// The interface downstream that asks.
+    pub nonce: Nonce,
+    /// It has more than its share there: it has no part in what the ACKs of others are worth.
+    pub paused: bool,
+}
+
+impl Held {
+    /// Both ways to be held under `nonce`: those with a part in what the ACKs of others are worth
+    /// first.
+    pub fn all(nonce: Nonce) -> [Held; 2] {
+        [false, true].map(|paused| Held { nonce, paused })
+    }
+}
 
 /// Which interfaces downstream hold what passes here.
 pub(super) trait Holds {
     /// True if there are any.
     fn any(&self) -> bool;
-    /// Under which nonce a packet of `flow` with this echo is held; None if it is not.
-    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce>;
+    /// How a packet of `flow` with this echo is held; None if it is not.
+    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Held>;
     /// A packet of this payload leaves under `nonce`, for what has arrived downstream.
     fn take(&mut self, nonce: Nonce, payload_len: u16);
-    /// True if one may.
-    fn may_take(&self, nonce: Nonce) -> bool;
+    /// True if one may, of a flow that is held like this.
+    fn may_take(&self, held: Held) -> bool;
     /// A flow waits under `nonce` for a credit from now on.
     fn waits_now(&mut self, nonce: Nonce);
 }
@@ -110,9 +126,9 @@ pub(super) struct Cache<T> {
     new: List,
     /// Flows in turn. Those without packets keep their place until it is theirs.
     ring: List,
-    parked: BTreeMap<Nonce, List>,
-    /// Under which nonce the first packet of the flow is held whose turn it is.
-    head_holder: Option<Nonce>,
+    parked: BTreeMap<Held, List>,
+    /// How the first packet of the flow is held whose turn it is.
+    head_holder: Option<Held>,
     /// By length: pooled and tagged, plain.
     ranks: [Ranks; 2],
     quantum_bytes: u32,
@@ -210,8 +226,8 @@ impl<T> Cache<T> {
         if class == Class::Plain { &mut self.plain_bytes } else { &mut self.bytes }
     }
 
-    /// Append a packet, or put a retransmission ahead of later data of its flow. True
-    /// if it is the first now, and was not alone. A flow that comes new has its first quantum
+    /// Put a packet in its place among those of its flow. True if it is the first now, and was not
+    /// alone. A flow that comes new has its first quantum
     /// before others if `ahead`.
     pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, ahead: bool) -> bool {
         *self.count_mut(flow.class()) += packet.wire_len as u64;
@@ -222,10 +238,10 @@ impl<T> Cache<T> {
         self.packets += 1;
         let bytes = packet.wire_len as u64;
         let queue = self.queue_mut(slot);
-        let behind = |other: &Cached<T>| seq_lt(packet.seq, other.seq);
-        let again = flow.class() == Class::Pooled && queue.packets.back().is_some_and(behind);
-        let look = || queue.packets.iter().take(REPAIR_LOOK).position(behind);
-        let at = again.then(look).flatten();
+        // In order, whatever came late over a detour or is sent again: all later data waits for it.
+        let not_after = |other: &Cached<T>| !seq_lt(packet.seq, other.seq);
+        let last = queue.packets.back().is_none_or(not_after) || flow.class() != Class::Pooled;
+        let at = (!last).then(|| queue.packets.partition_point(not_after));
         match at {
             Some(at) => queue.packets.insert(at, packet),
             None => queue.packets.push_back(packet),
@@ -316,11 +332,11 @@ impl<T> Cache<T> {
         match self.queue(slot).place {
             Place::New => self.new.remove(&mut self.slots, slot),
             Place::Ring => self.ring.remove(&mut self.slots, slot),
-            Place::Parked(nonce) => {
-                let waiting = self.parked.get_mut(&nonce).expect("a parked flow is listed");
+            Place::Parked(held) => {
+                let waiting = self.parked.get_mut(&held).expect("a parked flow is listed");
                 waiting.remove(&mut self.slots, slot);
                 if waiting.is_empty() {
-                    self.parked.remove(&nonce);
+                    self.parked.remove(&held);
                 }
             }
         }
@@ -340,9 +356,9 @@ impl<T> Cache<T> {
         if self.new.first == NONE { self.ring.first } else { self.new.first }
     }
 
-    /// Under which nonce the first packet of a flow is held; None if it is not.
+    /// How the first packet of a flow is held; None if it is not.
     #[inline]
-    fn holder(&self, slot: u32, holds: &impl Holds) -> Option<Nonce> {
+    fn holder(&self, slot: u32, holds: &impl Holds) -> Option<Held> {
         if !holds.any() {
             return None;
         }
@@ -353,12 +369,12 @@ impl<T> Cache<T> {
             Class::Tagged | Class::Plain => None,
         }
     }
-    /// True if the first packet of a flow may leave, given under which nonce it is held.
+    /// True if the first packet of a flow may leave, given how it is held.
     #[inline]
-    fn may_send(&self, slot: u32, holder: Option<Nonce>, holds: &impl Holds) -> bool {
-        holder.is_none_or(|holder| {
-            let own = self.queue(slot).credit.is_some_and(|(nonce, _)| nonce == holder);
-            own || holds.may_take(holder)
+    fn may_send(&self, slot: u32, holder: Option<Held>, holds: &impl Holds) -> bool {
+        holder.is_none_or(|held| {
+            let own = self.queue(slot).credit.is_some_and(|(nonce, _)| nonce == held.nonce);
+            own || holds.may_take(held)
         })
     }
     /// Park flows whose turn it is until one may send. To be called after whatever may change who
@@ -376,13 +392,13 @@ impl<T> Cache<T> {
             }
             let holder = self.holder(slot, holds);
             self.head_holder = holder;
-            let Some(nonce) = holder.filter(|_| !self.may_send(slot, holder, holds)) else {
+            let Some(held) = holder.filter(|_| !self.may_send(slot, holder, holds)) else {
                 return;
             };
             self.leave(slot);
-            self.queue_mut(slot).place = Place::Parked(nonce);
-            self.parked.entry(nonce).or_default().push(&mut self.slots, slot);
-            holds.waits_now(nonce);
+            self.queue_mut(slot).place = Place::Parked(held);
+            self.parked.entry(held).or_default().push(&mut self.slots, slot);
+            holds.waits_now(held.nonce);
         }
     }
     /// True if a flow may send now.
@@ -449,6 +465,13 @@ impl<T> Cache<T> {
             next = self.first_for_detour(max_wire_len, holds);
         }
     }
+    /// What a flow has just sent does not count in its turns, as long as it has more.
+    pub fn refund(&mut self, flow: FlowKey, wire_len: u16) {
+        let more = |&slot: &u32| !self.queue(slot).packets.is_empty();
+        if let Some(slot) = self.find(flow).filter(more) {
+            self.queue_mut(slot).deficit_bytes += u32::from(wire_len);
+        }
+    }
     /// Serve a flow which may send; or let it gain a quantum and wait for its next turn.
     fn serve(&mut self, slot: u32, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
         let is_head = slot == self.head();
@@ -474,9 +497,11 @@ impl<T> Cache<T> {
             self.queue_mut(slot).deficit_bytes = quantum_bytes;
             self.queue_up(slot);
         }
-        if let Some(nonce) = holder.filter(|_| credit.map(|(nonce, _)| nonce) != holder) {
-            debug_assert!(holds.may_take(nonce), "a flow that is held has sent without a credit");
-            holds.take(nonce, packet.payload_len);
+        if let Some(held) =
+            holder.filter(|held| credit.is_none_or(|(nonce, _)| nonce != held.nonce))
+        {
+            debug_assert!(holds.may_take(held), "a flow that is held has sent without a credit");
+            holds.take(held.nonce, packet.payload_len);
         }
         self.left(key, &packet);
         Some((key, packet))
@@ -486,19 +511,39 @@ impl<T> Cache<T> {
         self.packets -= 1;
     }
 
-    /// A credit for the flow that waits under `nonce` for longest. The payload that it is for; None
-    /// if none waits.
-    pub fn credit_any(&mut self, nonce: Nonce) -> Option<u16> {
-        let slot = self.parked.get(&nonce)?.first;
+    /// A credit for the flow that is held like this and waits for longest. The payload that it is
+    /// for; None if none waits.
+    pub fn credit_any(&mut self, held: Held) -> Option<u16> {
+        let slot = self.parked.get(&held)?.first;
         let queue = self.queue_mut(slot);
         let payload_len = queue.packets.front().map_or(0, |packet| packet.payload_len);
-        queue.credit = Some((nonce, payload_len));
+        queue.credit = Some((held.nonce, payload_len));
         self.unpark(slot);
         Some(payload_len)
     }
+    /// The flow that is held like this and waits for longest; it is the last of them now.
+    pub fn rotate(&mut self, held: Held) -> Option<FlowKey> {
+        let waiting = self.parked.get_mut(&held)?;
+        let slot = waiting.first;
+        if !waiting.is_only(slot) {
+            waiting.remove(&mut self.slots, slot);
+            waiting.push(&mut self.slots, slot);
+        }
+        Some(self.queue(slot).key)
+    }
+    /// True if a flow waits under `nonce` that is not paused.
+    pub fn waits_with_others(&self, nonce: Nonce) -> bool {
+        self.parked.contains_key(&Held { nonce, paused: false })
+    }
     /// True if a flow waits under `nonce`.
     pub fn waits(&self, nonce: Nonce) -> bool {
-        self.parked.contains_key(&nonce)
+        Held::all(nonce).iter().any(|held| self.parked.contains_key(held))
+    }
+    /// Twice the bytes of credit that flows under `nonce` have not used.
+    #[cfg(test)]
+    pub fn lent(&self, nonce: Nonce) -> i64 {
+        let credits = self.slots.iter().flatten().filter_map(|queue| queue.credit);
+        credits.filter(|credit| credit.0 == nonce).map(|credit| 2 * i64::from(credit.1)).sum()
     }
     /// True if `flow` has a credit that it has not used.
     #[cfg(test)]
@@ -509,29 +554,33 @@ impl<T> Cache<T> {
     #[cfg(test)]
     pub fn parked(&self, nonce: Nonce) -> Vec<FlowKey> {
         let after = |&slot: &u32| (slot != NONE).then(|| self.queue(slot).turn.after);
-        let first = self.parked.get(&nonce).map_or(NONE, |list| list.first);
-        let slots = listed_while(core::iter::successors(Some(first), after));
+        let lists = Held::all(nonce).into_iter().filter_map(|held| self.parked.get(&held));
+        let slots =
+            lists.flat_map(|list| listed_while(core::iter::successors(Some(list.first), after)));
         slots.map(|slot| self.queue(slot).key).collect()
     }
     /// Nothing is held under `nonce` any more, and its credits are void.
     pub fn release(&mut self, nonce: Nonce) {
-        while let Some(waiting) = self.parked.get(&nonce) {
-            self.unpark(waiting.first);
+        for held in Held::all(nonce) {
+            while let Some(waiting) = self.parked.get(&held) {
+                self.unpark(waiting.first);
+            }
         }
         for queue in self.slots.iter_mut().flatten() {
             queue.credit.take_if(|credit| credit.0 == nonce);
         }
     }
-    /// `flow` may be under another nonce than before. A credit that it has no use for any more.
+    /// `flow` may be held otherwise than before. A credit that it has no use for any more.
     pub fn reconsider(&mut self, flow: FlowKey, holds: &impl Holds) -> Option<(Nonce, u16)> {
         let slot = self.find(flow)?;
         let holder = self.holder(slot, holds);
-        if let Place::Parked(nonce) = self.queue(slot).place
-            && holder != Some(nonce)
+        if let Place::Parked(held) = self.queue(slot).place
+            && holder != Some(held)
         {
             self.unpark(slot);
         }
-        self.queue_mut(slot).credit.take_if(|credit| holder != Some(credit.0))
+        let takes_part = |nonce| holder == Some(Held { nonce, paused: false });
+        self.queue_mut(slot).credit.take_if(|credit| !takes_part(credit.0))
     }
     fn unpark(&mut self, slot: u32) {
         self.queue_up(slot);

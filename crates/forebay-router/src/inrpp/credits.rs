@@ -6,7 +6,7 @@
 //! their sender knew a round trip ago: a nonce that asks no more, or none while one asks. Their
 //! echo decides only where no ACK of the flow has passed since a nonce is known here.
 
-use super::cache::Holds;
+use super::cache::{Held, Holds};
 use super::key::{Class, FlowKey};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -19,6 +19,9 @@ pub(super) const ENDED_AFTER: Span = Span::from_secs(30);
 pub(super) const PURGE_THRESHOLD: usize = 1024;
 /// Maximum bytes that one ACK may report as new.
 const MAX_ACK_ADVANCE: i32 = 1 << 17;
+/// Twice the bytes that are kept for packets yet to come: what one ACK may bring. More would let
+/// the flow that waits next exceed its share before its next ACK could say so.
+pub(super) const MAX_POOL: i64 = 2 * MAX_ACK_ADVANCE as i64;
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest
 /// is forgotten.
 const MAX_NONCES: usize = 4096;
@@ -68,24 +71,36 @@ impl Arrived {
 /// What is remembered of a flow.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct FlowHoldState {
-    /// The nonce under which it is held; None: it is not held.
-    under: Option<Nonce>,
+    /// How it is held; None: it is not.
+    under: Option<Held>,
     arrived: Arrived,
     /// The time of its last ACK.
     at: Time,
+    /// Time between two of them, smoothed.
+    gap: Span,
 }
 
 impl FlowHoldState {
-    /// An ACK comes that is not stale. Twice the bytes that it newly acknowledges.
-    fn read(&mut self, now: Time, arrived: Arrived) -> u64 {
+    fn new(now: Time, under: Option<Held>, arrived: Arrived) -> FlowHoldState {
+        FlowHoldState { under, arrived, at: now, gap: Span::ZERO }
+    }
+    /// The next ACK. Twice the bytes that it newly acknowledges; None if it is older than the last:
+    /// somebody repeats it, or it was overtaken. It says nothing, unless nothing newer has come for
+    /// `silence`.
+    fn on_ack(&mut self, now: Time, arrived: Arrived, silence: Span) -> Option<u64> {
+        let older = arrived.is_before(self.arrived);
+        if older && now < self.at + silence {
+            return None;
+        }
+        self.gap = (self.gap * 7 + now.since(self.at)) / 8;
         self.at = now;
-        if arrived.is_before(self.arrived) {
+        if older {
             self.arrived = arrived; // another connection with the same ports
-            return 0;
+            return Some(0);
         }
         let news = arrived.since(self.arrived);
         self.arrived.join(arrived);
-        news
+        Some(news)
     }
 }
 
@@ -128,6 +143,8 @@ pub(super) struct AckUpdate {
     pub forgotten: Option<Nonce>,
     /// The flow was under another nonce before, or under none, or it was not known.
     pub moved: bool,
+    /// The same, or it was paused and is not, or the other way round.
+    pub changed: bool,
     /// The other nonce that it was under.
     pub from: Option<Nonce>,
     /// Twice the bytes that the ACK newly acknowledges; None where none was seen before it.
@@ -181,10 +198,16 @@ impl Credits {
     pub fn len(&self) -> usize {
         self.nonces.len()
     }
-    /// `nonce` asks `flow` to slow down.
-    pub fn hear(&mut self, now: Time, nonce: Nonce, flow: FlowKey, arrived: Arrived) -> AckUpdate {
-        if self.is_stale(now, flow, arrived) {
-            return AckUpdate { forgotten: None, moved: false, from: None, news: Some(0) };
+    /// An interface downstream asks `flow` to slow down.
+    pub fn hear(&mut self, now: Time, held: Held, flow: FlowKey, arrived: Arrived) -> AckUpdate {
+        let nonce = held.nonce;
+        let mut known = None;
+        if let Some(said) = self.flows.get_mut(&flow) {
+            let Some(news) = said.on_ack(now, arrived, self.patience.forget_after) else {
+                let (forgotten, from, news) = (None, None, Some(0));
+                return AckUpdate { forgotten, moved: false, changed: false, from, news };
+            };
+            known = Some((news, said.under.replace(held)));
         }
         let forgotten = match self.refresh(now, nonce) {
             Some(forgets_at) => {
@@ -202,21 +225,15 @@ impl Credits {
                 silent
             }
         };
-        let Some(said) = self.flows.get_mut(&flow) else {
-            let moved = self.know(flow, FlowHoldState { under: Some(nonce), arrived, at: now });
-            return AckUpdate { forgotten, moved, from: None, news: None };
+        let Some((news, before)) = known else {
+            let moved = self.know(flow, FlowHoldState::new(now, Some(held), arrived));
+            return AckUpdate { forgotten, moved, changed: moved, from: None, news: None };
         };
-        let news = Some(said.read(now, arrived));
-        let before = said.under.replace(nonce);
-        let moved = before != Some(nonce);
-        AckUpdate { forgotten, moved, from: before.filter(|_| moved), news }
-    }
-    /// True if an ACK of `flow` is older than its last: somebody repeats it, or it was overtaken. It
-    /// says nothing, unless nothing newer has come for as long as a nonce is remembered.
-    fn is_stale(&self, now: Time, flow: FlowKey, arrived: Arrived) -> bool {
-        self.flows.get(&flow).is_some_and(|said| {
-            arrived.is_before(said.arrived) && now < said.at + self.patience.forget_after
-        })
+        let news = Some(news);
+        let from = before.map(|before| before.nonce);
+        let moved = from != Some(nonce);
+        let changed = before != Some(held);
+        AckUpdate { forgotten, moved, changed, from: from.filter(|_| moved), news }
     }
     /// Remember the first ACK of a flow. False if there is no room.
     fn know(&mut self, flow: FlowKey, said: FlowHoldState) -> bool {
@@ -230,6 +247,11 @@ impl Credits {
         }
         room
     }
+    /// What is in the pool of `nonce`.
+    #[cfg(test)]
+    pub fn pool(&self, nonce: Nonce) -> i64 {
+        self.nonces.get(&nonce).map_or(0, |hold| hold.pool)
+    }
     /// Flows of which something is known.
     #[cfg(test)]
     pub fn known(&self) -> usize {
@@ -238,7 +260,7 @@ impl Credits {
     /// Packets under `nonce` may leave for `halves` more, in twice their bytes.
     pub fn pay(&mut self, nonce: Nonce, halves: u64) {
         if let Some(hold) = self.nonces.get_mut(&nonce) {
-            hold.pool = hold.pool.saturating_add_unsigned(halves);
+            hold.pool = hold.pool.saturating_add_unsigned(halves).min(MAX_POOL);
         }
     }
     /// One packet under `nonce` may leave though nothing arrived.
@@ -246,6 +268,17 @@ impl Credits {
         if let Some(hold) = self.nonces.get_mut(&nonce) {
             hold.pool = hold.pool.max(0) + 1;
         }
+    }
+    /// The pause of `flow` ends if no ACK has come for so long that none will. True if it does.
+    pub fn end_stale_pause(&mut self, now: Time, flow: FlowKey) -> bool {
+        let Some(said) = self.flows.get_mut(&flow) else { return false };
+        let stale = said.at + self.patience.forget_after.max(said.gap * 4) <= now;
+        let paused = said.under.as_mut().filter(|held| held.paused && stale);
+        paused.map(|held| held.paused = false).is_some()
+    }
+    /// True if there is something in the pool of `nonce`.
+    pub fn has_pool(&self, nonce: Nonce) -> bool {
+        self.nonces.get(&nonce).is_some_and(|hold| hold.pool > 0)
     }
     /// A packet under `nonce` may have got a credit for an ACK, or for want of one.
     pub fn credited(&mut self, now: Time, nonce: Nonce) {
@@ -272,15 +305,14 @@ impl Credits {
         if self.nonces.is_empty() {
             return Release { moved: false, from: None };
         }
-        if self.is_stale(now, flow, arrived) {
-            return Release { moved: false, from: None };
-        }
         let Some(said) = self.flows.get_mut(&flow) else {
-            self.know(flow, FlowHoldState { under: None, arrived, at: now });
+            self.know(flow, FlowHoldState::new(now, None, arrived));
             return Release { moved: true, from: None };
         };
-        let news = said.read(now, arrived);
-        let from = said.under.take().map(|nonce| (nonce, news));
+        let Some(news) = said.on_ack(now, arrived, self.patience.forget_after) else {
+            return Release { moved: false, from: None };
+        };
+        let from = said.under.take().map(|held| (held.nonce, news));
         Release { moved: from.is_some(), from }
     }
     /// Forget `nonce`. False if it was not known.
@@ -289,7 +321,10 @@ impl Credits {
         if self.nonces.is_empty() {
             self.flows.clear();
         } else if known {
-            let under = self.flows.values_mut().filter(|said| said.under == Some(nonce));
+            let under = self
+                .flows
+                .values_mut()
+                .filter(|said| said.under.is_some_and(|held| held.nonce == nonce));
             under.for_each(|said| said.under = None);
         }
         known
@@ -334,13 +369,16 @@ impl Holds for Credits {
         !self.nonces.is_empty()
     }
     #[inline]
-    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Nonce> {
+    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Held> {
         if self.nonces.is_empty() || flow.class() != Class::Pooled {
             return None;
         }
         match self.flows.get(&flow) {
             Some(said) => said.under,
-            None => echo.filter(|nonce| self.nonces.contains_key(nonce)),
+            None => {
+                let nonce = echo.filter(|nonce| self.nonces.contains_key(nonce))?;
+                Some(Held { nonce, paused: false })
+            }
         }
     }
     fn take(&mut self, nonce: Nonce, payload_len: u16) {
@@ -348,8 +386,8 @@ impl Holds for Credits {
             hold.pool -= 2 * i64::from(payload_len.max(1));
         }
     }
-    fn may_take(&self, nonce: Nonce) -> bool {
-        self.nonces.get(&nonce).is_some_and(|hold| hold.pool > 0)
+    fn may_take(&self, held: Held) -> bool {
+        !held.paused && self.has_pool(held.nonce)
     }
     fn waits_now(&mut self, nonce: Nonce) {
         if let Some(hold) = self.nonces.get(&nonce) {

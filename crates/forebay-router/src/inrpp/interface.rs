@@ -2,7 +2,7 @@
 //! from downstream.
 //!
 //! ```text
-//!            queue full                 S > S_high
+//!            S > S_push                 S > S_high
 //!   P  ───────────────────►  S&D  ───────────────────►  B
 //!   ▲  ◄───────────────────   ▲                         │ ▲
 //!   │        S = 0            │ all reached, or timeout │ │ S > S_high
@@ -11,7 +11,8 @@
 //!                                               S < S_low
 //! ```
 //!
-//! * **P**, push: packets go to the queue of the link.
+//! * **P**, push: packets go to the queue of the link; those that it should not hold wait in the
+//!   cache, in turns. The port leaves this state with more than a few of them.
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its
 //!   detours.
 //! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow
@@ -24,27 +25,28 @@
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
-use super::cache::{Cache, Cached, Holds};
+use super::cache::{Cache, Cached, Held, Holds};
 use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
 use super::earliest;
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
-use forebay_base::{Rng, Span, Time};
+use forebay_base::{Rate, Rng, Span, Time};
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal, MAX_ALLOWANCE, Nonce};
 
 /// A round is short, and new flows go first in it, up to this multiple of the plain packets' room
 /// at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
 /// declares its other ones lost.
 const SHORT_ROUND: u64 = 4;
-/// Packets of each plain flow for which there is room at least: with fewer TCP would have to wait
-/// for its timer after a loss.
+/// Packets of each plain flow for which there is room at least, as long as they are no more than a
+/// link of their own would hold: with fewer TCP would have to wait for its timer after a loss. Of
+/// more flows each has room for one at least.
 const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
 /// A packet of the usual size.
-const PACKET_BYTES: u64 = 1500;
+pub(super) const PACKET_BYTES: u64 = 1500;
 /// Flows that are remembered as asked to slow down; of more, some learn of the end from the next
 /// interface or by time.
 const MAX_ASKED: usize = 1 << 16;
@@ -90,12 +92,22 @@ pub struct Interface<T> {
     nonce: Option<Nonce>,
     /// Flows that were asked to slow down since then, and when last.
     asked: BTreeMap<FlowKey, Time>,
+    /// Flows that are told to pause, and since when.
+    paused: BTreeMap<FlowKey, Time>,
+    /// How long a flow may bring more after that.
+    obeys_within: Span,
     /// Number of them at which to look for those that have ended.
     crowd: usize,
     /// The longest time between two ACKs of one of them.
     longest_gap: Span,
     /// DB ends.
     cancel_until: Time,
+    /// What leaves on a detour counts in the turns of its flow.
+    pooled_turns: bool,
+    /// In state P no more than this waits here.
+    push_bytes: u64,
+    /// What new flows were told that they may send at once and had not left then, and when.
+    offered: (u64, Time),
     /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
     longest_bytes: u16,
     cache: Cache<T>,
@@ -109,7 +121,7 @@ enum CreditValue {
     /// As much as has arrived.
     Same,
     /// This many packets when the flow comes under the nonce, then twice what has arrived.
-    Ramp(u8),
+    Ramp(u16),
 }
 
 /// What a packet that came to a cache did to it.
@@ -130,9 +142,14 @@ impl<T> Interface<T> {
             state: State::Push,
             nonce: None,
             asked: BTreeMap::new(),
+            paused: BTreeMap::new(),
+            obeys_within: settings.forget_after,
             crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
+            pooled_turns: settings.pooled_turns,
+            push_bytes: 0,
+            offered: (0, Time::ZERO),
             longest_bytes: 0,
             cache: Cache::new(match settings.quantum_bytes {
                 0 => mtu_bytes.into(),
@@ -143,6 +160,11 @@ impl<T> Interface<T> {
                 watchdog: settings.watchdog,
             }),
         }
+    }
+    /// The same, in state P with up to that many bytes in the cache, but at most half of S_low.
+    #[must_use]
+    pub fn with_push_bytes(self, push_bytes: u64) -> Interface<T> {
+        Interface { push_bytes: push_bytes.min(self.limits.low_bytes / 2), ..self }
     }
     /// The state.
     #[inline]
@@ -210,7 +232,9 @@ impl<T> Interface<T> {
             Class::Plain => self.plain_room(flow, plain_limit_bytes),
             Class::Pooled | Class::Tagged => self.limits.total_bytes,
         };
-        if self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out) {
+        if !self.defies(now, flow, packet.wire_len)
+            && self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out)
+        {
             let head = self.cache.head();
             let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
             let first = self.cache.push(flow, packet, ahead);
@@ -230,12 +254,24 @@ impl<T> Interface<T> {
         kept
     }
     /// The room for plain packets, of which `flow` has one more: what their turns serve in the time
-    /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each
-    /// flow.
+    /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each flow
+    /// if that many bytes hold them, else one.
     fn plain_room(&self, flow: FlowKey, plain_limit_bytes: u64) -> u64 {
         let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
         let all = plain + self.cache.pooled_flows();
-        (plain_limit_bytes * plain / all).max(PLAIN_PACKETS * PACKET_BYTES * plain)
+        let packets_bytes = PACKET_BYTES * plain;
+        let least_bytes = plain_limit_bytes.clamp(packets_bytes, PLAIN_PACKETS * packets_bytes);
+        (plain_limit_bytes * plain / all).max(least_bytes)
+    }
+    /// True if `flow` has been told to pause for long, and with one more packet has more than its
+    /// share of the whole cache: its sender does not listen. What others need to start with, and
+    /// the margin above S_high, is not its own.
+    fn defies(&self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
+        let Some(&since) = self.paused.get(&flow) else { return false };
+        let own = self.cache.flow_bytes(flow);
+        since + self.obeys_within <= now
+            && self.cache.bytes() > self.limits.high_bytes
+            && own + u64::from(wire_len) > self.share_of(own, self.limits.total_bytes)
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
     /// flow itself.
@@ -274,6 +310,9 @@ impl<T> Interface<T> {
         rng: &mut Rng,
     ) -> Option<(FlowKey, Cached<T>)> {
         let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.credits)?;
+        if !self.pooled_turns {
+            self.cache.refund(pulled.0, pulled.1.wire_len);
+        }
         self.move_on(now, rng);
         Some(pulled)
     }
@@ -343,6 +382,31 @@ impl<T> Interface<T> {
         }
         self.write(now, flow, option)
     }
+    /// A SYN-ACK came with `came` and continues with `written`, over a link of `rate`. Where no
+    /// interface asks anything of its flow, it says for how many packets of it all have room at
+    /// once: here half of what is missing to S_high, where others have not been told of it just
+    /// before. What they were told leaves at the rate of the link.
+    pub fn offer(
+        &mut self,
+        now: Time,
+        rate: Rate,
+        came: BackPressure,
+        written: BackPressure,
+    ) -> BackPressure {
+        if written.nonce.is_some() || written.ask != BackPressureSignal::Nothing {
+            return written;
+        }
+        let (offered_bytes, last) = self.offered;
+        let offered_bytes = offered_bytes.saturating_sub(rate.bytes_in(now.since(last)));
+        let taken_bytes = offered_bytes.max(self.cache.bytes());
+        let missing_bytes = self.limits.high_bytes.saturating_sub(taken_bytes);
+        let room = missing_bytes / 2 / self.packet_bytes();
+        let room = room.clamp(1, u64::from(MAX_ALLOWANCE)) as u16;
+        let further = Some(came.allowance).filter(|&further| further > 0 && came.nonce.is_none());
+        let allowance = further.map_or(room, |further| further.min(room));
+        self.offered = (offered_bytes + u64::from(allowance) * self.packet_bytes(), now);
+        BackPressure { allowance, ..written }
+    }
     /// A packet of `flow` that was kept came with this notice: it is passed on with the next one of
     /// the flow that leaves, for the packet itself may wait for seconds.
     pub fn note(&mut self, flow: FlowKey, notice: BackPressure) {
@@ -371,6 +435,7 @@ impl<T> Interface<T> {
                 let own = self.cache.flow_bytes(flow);
                 let room = self.room_for(own);
                 let ask = if room == 0 { self.ask_of(own) } else { BackPressureSignal::Nothing };
+                self.note_paused(now, flow, ask);
                 let further = Some(option.allowance).filter(|&allowance| allowance > 0);
                 let allowance = further.map_or(room, |further| further.min(room));
                 // Those upstream hold it under the nonce that it carries. But another interface's
@@ -409,13 +474,13 @@ impl<T> Interface<T> {
     /// One that has nothing here may have less than its share of the link, or need no more: it is
     /// allowed a packet as long as the cache has room for one. What fills the cache may be held for
     /// an interface downstream, and must not delay flows that are not.
-    fn room_for(&self, own: u64) -> u8 {
+    fn room_for(&self, own: u64) -> u16 {
         let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
         let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));
         let least = u64::from(own == 0 && self.cache.bytes() < self.crowded_bytes());
         let packets = (share.saturating_sub(own) / packet).max(least);
-        packets.min(u64::from(MAX_ALLOWANCE)) as u8
+        packets.min(u64::from(MAX_ALLOWANCE)) as u16
     }
     /// Where the cache holds more, a flow with nothing in it is allowed nothing. That is above
     /// S_high, where others pause: below it none would, and the last flow would get the remainder.
@@ -447,11 +512,12 @@ impl<T> Interface<T> {
         arrived: Arrived,
         worth: CreditValue,
     ) {
-        let heard = self.credits.hear(now, nonce, flow, arrived);
+        let paused = matches!(worth, CreditValue::Nothing);
+        let heard = self.credits.hear(now, Held { nonce, paused }, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
         }
-        if heard.moved {
+        if heard.changed {
             self.reconsider(flow);
         }
         let old = heard.news == Some(0);
@@ -465,7 +531,7 @@ impl<T> Interface<T> {
         };
         // What has arrived had left under the nonce before. Those that wait under that one may have
         // nothing downstream, and get no ACK that could bring them under this one.
-        if let Some(before) = heard.from.filter(|&before| self.cache.waits(before)) {
+        if let Some(before) = heard.from.filter(|&before| self.cache.waits_with_others(before)) {
             let back = heard.news.unwrap_or(0).min(halves);
             halves -= back;
             if back > 0 {
@@ -476,23 +542,47 @@ impl<T> Interface<T> {
         if halves > 0 {
             self.credits.pay(nonce, halves);
             self.let_go(now, nonce);
+        } else if self.cache.waits(nonce) {
+            // It was heard, and a shorter time between ACKs leaves less patience.
+            self.credits.waits_now(nonce);
         }
     }
     /// Packets may leave for what has arrived: of the flows under `nonce` whose turn it is, else
     /// those that come next.
     ///
     /// A credit is not kept for the flow whose ACK brought it: a flow that comes new would have
-    /// none, and never get one.
+    /// none, and never get one. But a flow that is paused has more than its share downstream, and
+    /// no part in the credits of others: of those that have nothing left here it would take all.
     fn let_go(&mut self, now: Time, nonce: Nonce) {
         self.credits.credited(now, nonce);
         self.give(nonce);
+        self.check_pause(now, nonce);
         if self.credits.starves_first(now) && self.cache.waits(nonce) {
             self.credits.waits_now(nonce);
         }
     }
+    /// An ACK ends a pause. One of the paused flows under `nonce` in turn may wait for one in vain,
+    /// for what it had downstream is lost.
+    fn check_pause(&mut self, now: Time, nonce: Nonce) {
+        let paused = Held { nonce, paused: true };
+        if let Some(flow) = self.cache.rotate(paused)
+            && self.credits.end_stale_pause(now, flow)
+        {
+            self.reconsider(flow);
+        }
+    }
     fn give(&mut self, nonce: Nonce) {
-        while self.credits.may_take(nonce) {
-            let Some(payload_len) = self.cache.credit_any(nonce) else { return };
+        while self.credits.has_pool(nonce) {
+            let waiting = Held { nonce, paused: false };
+            let Some(payload_len) = self.cache.credit_any(waiting) else { return };
+            self.credits.take(nonce, payload_len);
+        }
+    }
+    /// One that is paused, where no other waits for the credit.
+    fn let_paused_go(&mut self, nonce: Nonce) {
+        if self.credits.has_pool(nonce)
+            && let Some(payload_len) = self.cache.credit_any(Held { nonce, paused: true })
+        {
             self.credits.take(nonce, payload_len);
         }
     }
@@ -528,6 +618,13 @@ impl<T> Interface<T> {
             self.cache.release(nonce);
         }
     }
+    fn note_paused(&mut self, now: Time, flow: FlowKey, ask: BackPressureSignal) {
+        if ask != BackPressureSignal::Pause {
+            self.paused.remove(&flow);
+        } else if self.paused.len() < MAX_ASKED {
+            self.paused.entry(flow).or_insert(now);
+        }
+    }
     fn note_asked(&mut self, now: Time, flow: FlowKey) {
         if let Some(last) = self.asked.get_mut(&flow) {
             self.longest_gap = self.longest_gap.max(now.since(*last));
@@ -550,7 +647,7 @@ impl<T> Interface<T> {
             let bytes = self.cache.bytes();
             let over = now >= self.cancel_until || self.asked.is_empty();
             let next = match self.state {
-                State::Push if bytes > 0 => State::StoreDetour,
+                State::Push if bytes > self.push_bytes => State::StoreDetour,
                 State::StoreDetour if bytes > self.limits.high_bytes => State::BackPressure,
                 State::StoreDetour if bytes == 0 => State::Push,
                 State::BackPressure if bytes < self.limits.low_bytes => State::Disable,
@@ -563,6 +660,7 @@ impl<T> Interface<T> {
         }
     }
     fn enter(&mut self, now: Time, next: State, rng: &mut Rng) {
+        self.paused.clear();
         match next {
             State::BackPressure => {
                 self.asked.clear();
@@ -589,6 +687,16 @@ impl<T> Interface<T> {
     pub fn parked(&self, nonce: Nonce) -> Vec<FlowKey> {
         self.cache.parked(nonce)
     }
+    /// Twice the bytes of credit under `nonce`: those that flows have not used among them.
+    #[cfg(test)]
+    pub fn pool(&self, nonce: Nonce) -> i64 {
+        self.credits.pool(nonce) + self.cache.lent(nonce)
+    }
+    /// True if an ACK that came last paused `flow`, and not too long ago.
+    #[cfg(test)]
+    pub fn is_paused(&self, flow: FlowKey) -> bool {
+        self.credits.holder(flow, None).is_some_and(|held| held.paused)
+    }
     /// True if `flow` has a credit that it has not used.
     #[cfg(test)]
     pub fn has_credit(&self, flow: FlowKey) -> bool {
@@ -610,6 +718,7 @@ impl<T> Interface<T> {
                     Late::LetGo(nonce) => {
                         self.credits.pay_one(nonce);
                         self.let_go(now, nonce);
+                        self.let_paused_go(nonce);
                     }
                 }
             }
@@ -623,6 +732,7 @@ impl<T> Interface<T> {
         let lost = self.cache.drain().collect();
         self.credits.clear();
         self.asked.clear();
+        self.paused.clear();
         (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }

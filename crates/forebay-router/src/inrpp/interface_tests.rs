@@ -2,6 +2,8 @@
 //! corrected in the module.
 
 mod order;
+mod pauses;
+mod room;
 
 use super::cache::Cached;
 use super::credits::Arrived;

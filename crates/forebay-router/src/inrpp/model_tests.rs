@@ -5,7 +5,7 @@
 //! their own below.
 
 use super::cache::Cached;
-use super::credits::Arrived;
+use super::credits::{Arrived, MAX_POOL};
 use super::interface::{Interface, State};
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
@@ -49,9 +49,15 @@ struct Model {
     askers: BTreeMap<Nonce, Asker>,
     /// What the last ACK of a flow said, since there are askers: None if no one asks it.
     under: BTreeMap<FlowKey, Option<Nonce>>,
-    /// What had arrived by then, as far as one ACK after the other reported, and when the last came
-    /// that counted.
-    arrived: BTreeMap<FlowKey, (u32, Time)>,
+    /// Those that it paused, with the time of that ACK and between two, smoothed.
+    paused: BTreeSet<FlowKey>,
+    last_ack: BTreeMap<FlowKey, (Time, Span)>,
+    /// Those that this interface tells to pause, and since when.
+    defiant: BTreeMap<FlowKey, Time>,
+    /// One of those that the watchdog lets go.
+    spared: BTreeSet<FlowKey>,
+    /// What had arrived by then, as far as one ACK after the other reported.
+    arrived: BTreeMap<FlowKey, u32>,
     state: State,
     /// Its own alias, once it has been seen on an ACK of this episode, and all of earlier ones.
     alias: Option<Nonce>,
@@ -69,6 +75,10 @@ impl Model {
             packets: Vec::new(),
             askers: BTreeMap::new(),
             under: BTreeMap::new(),
+            paused: BTreeSet::new(),
+            last_ack: BTreeMap::new(),
+            defiant: BTreeMap::new(),
+            spared: BTreeSet::new(),
             arrived: BTreeMap::new(),
             state: State::Push,
             alias: None,
@@ -109,7 +119,8 @@ impl Model {
         self.holder(p.flow, p.echo).is_none()
     }
     fn may_leave(&self, p: &Waiting) -> bool {
-        self.holder(p.flow, p.echo).is_none_or(|nonce| self.askers[&nonce].pool > 0)
+        let paused = self.paused.contains(&p.flow) && !self.spared.contains(&p.flow);
+        self.holder(p.flow, p.echo).is_none_or(|nonce| !paused && self.askers[&nonce].pool > 0)
     }
     fn has_eligible(&self) -> bool {
         self.firsts().any(|p| self.may_leave(p))
@@ -138,6 +149,17 @@ impl Model {
         };
         let full = |m: &Model| m.sum(|p| is_plain(&p.flow) == plain) + packet.bytes > room;
         let own = self.sum(|p| p.flow == packet.flow) + packet.bytes;
+        // A pause of 1 s, more than S_high in all, more than its share of S_total for it.
+        let pooled = flows.iter().filter(|flow| !is_plain(flow)).count() as u64;
+        let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
+        let long = |since: &Time| now.since(*since) >= self.settings.forget_after;
+        let defies = self.defiant.get(&packet.flow).is_some_and(long)
+            && self.bytes() > high_bytes
+            && own > total_bytes / pooled;
+        if defies {
+            assert_eq!(gone, [packet.id]);
+            return self.move_on(now);
+        }
         let longest = |m: &Model| {
             let flows = m.by_flow().into_iter().filter(|(flow, _)| is_plain(flow) == plain);
             flows.map(|(_, bytes)| bytes).max().unwrap_or(0)
@@ -167,21 +189,27 @@ impl Model {
         if let Some(nonce) = self.holder(flow, packet.echo) {
             self.askers.get_mut(&nonce).unwrap().pool -= 2 * packet.payload.max(1) as i64;
         }
+        self.spared.remove(&flow);
         self.move_on(now);
         packet
     }
     fn forget(&mut self, nonce: Nonce) {
         self.askers.remove(&nonce);
-        self.under.values_mut().filter(|by| **by == Some(nonce)).for_each(|by| *by = None);
+        for (flow, by) in self.under.iter_mut().filter(|(_, by)| **by == Some(nonce)) {
+            *by = None;
+            self.paused.remove(flow);
+            self.spared.remove(flow);
+        }
         if self.askers.is_empty() {
             self.under.clear();
             self.arrived.clear();
+            self.last_ack.clear();
         }
     }
     /// An ACK that is older than the last one counts only where that is long ago.
     fn is_stale(&self, now: Time, flow: FlowKey, arrived: u32) -> bool {
-        self.arrived.get(&flow).is_some_and(|&(known, at)| {
-            arrived < known && now.since(at) < self.settings.forget_after
+        self.arrived.get(&flow).is_some_and(|&known| {
+            arrived < known && now.since(self.last_ack[&flow].0) < self.settings.forget_after
         })
     }
     /// Bytes that had not been reported; None if nothing is known of the flow. Remembered where
@@ -190,8 +218,10 @@ impl Model {
         if self.askers.is_empty() {
             return None;
         }
-        let known = self.arrived.insert(flow, (arrived, now));
-        known.map(|(known, _)| arrived.saturating_sub(known) as u64)
+        let (last, gap) = self.last_ack.get(&flow).copied().unwrap_or((now, Span::ZERO));
+        self.last_ack.insert(flow, (now, (gap * 7 + now.since(last)) / 8));
+        let known = self.arrived.insert(flow, arrived);
+        known.map(|known| arrived.saturating_sub(known) as u64)
     }
     /// No one asks `flow`. What its ACK reports lets others go that it was held with.
     fn let_be(&mut self, now: Time, flow: FlowKey, arrived: u32) {
@@ -199,6 +229,8 @@ impl Model {
             return;
         }
         let news = self.news(now, flow, arrived).unwrap_or(0);
+        self.paused.remove(&flow);
+        self.spared.remove(&flow);
         if let Some(nonce) = self.under.insert(flow, None).flatten() {
             self.pay(now, nonce, 2 * news);
         }
@@ -221,14 +253,14 @@ impl Model {
         let flows = self.by_flow().into_keys().chain([flow]).filter(|f| f.class() != Class::Plain);
         (bytes / flows.collect::<BTreeSet<_>>().len() as u64, own)
     }
-    fn room_for(&self, flow: FlowKey) -> u8 {
+    fn room_for(&self, flow: FlowKey) -> u16 {
         let left = self.limits.total_bytes - self.bytes();
         let (share, own) = self.share_of(flow, left.min(self.limits.high_bytes / 4));
         let flows = self.by_flow().into_keys().filter(|f| f.class() != Class::Plain).count();
         let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
         let each = (flows as u64 * self.packet()).min((total_bytes - high_bytes) / 4);
         let least = (own == 0 && self.bytes() < high_bytes + each) as u64;
-        (share.saturating_sub(own) / self.packet()).max(least).min(63) as u8
+        (share.saturating_sub(own) / self.packet()).max(least).min(57_344) as u16
     }
     fn packet(&self) -> u64 {
         if self.longest == 0 { 1500 } else { self.longest }
@@ -242,7 +274,7 @@ impl Model {
         arrived: u32,
         came: BackPressure,
         others_wait: bool,
-    ) -> (BackPressureSignal, Option<Option<Nonce>>, u8) {
+    ) -> (BackPressureSignal, Option<Option<Nonce>>, u16) {
         let (mut ask, mut allowed) = (came.ask, came.allowance);
         let new = came.nonce.is_none() || self.under.get(&flow) != Some(&came.nonce);
         let holds = match came.ask {
@@ -255,6 +287,15 @@ impl Model {
             Some(nonce) => {
                 self.hear(now, nonce);
                 let news = self.news(now, flow, arrived);
+                let pause = came.ask == BackPressureSignal::Pause;
+                if !pause || new {
+                    self.spared.remove(&flow);
+                }
+                if pause {
+                    self.paused.insert(flow)
+                } else {
+                    self.paused.remove(&flow)
+                };
                 let before = self.under.insert(flow, Some(nonce)).flatten();
                 let mut halves = match came.ask {
                     BackPressureSignal::SlowDown => 2 * news.unwrap_or(1_500),
@@ -286,6 +327,11 @@ impl Model {
                 (0, false) => BackPressureSignal::SlowDown,
                 _ => BackPressureSignal::Nothing,
             };
+            if asked == BackPressureSignal::Pause {
+                self.defiant.entry(flow).or_insert(now);
+            } else {
+                self.defiant.remove(&flow);
+            }
             if ask == BackPressureSignal::Nothing && came.nonce.is_some() {
                 return (asked, Some(came.nonce), allowed);
             }
@@ -323,6 +369,7 @@ impl Model {
             return;
         }
         self.state = next;
+        self.defiant.clear();
         if next == State::BackPressure {
             self.former.extend(self.alias.take());
             self.asked.clear();
@@ -427,7 +474,8 @@ impl Bench {
         let held = |flow| self.model.firsts().any(|p| p.flow == flow && !self.model.is_free(p));
         assert!(parked.iter().all(|&flow| held(flow)));
         // A credit that it has not used lets another go before.
-        let others = parked.iter().filter(|&&other| other != flow).count();
+        let has_part = |other: &FlowKey| !self.model.paused.contains(other);
+        let others = parked.iter().filter(|&other| *other != flow && has_part(other)).count();
         let waits = others > usize::from(self.machine.has_credit(flow));
         let idle = self.machine.on_idle_ack(came).map(|wrote| (wrote, self.machine.clone()));
         let wrote = self.machine.on_ack(self.now, flow, arrived, came);
@@ -474,6 +522,8 @@ impl Bench {
         self.now += Span::from_millis(self.rng.below(longest));
         self.machine.on_timeout(self.now, &mut self.rng);
         self.model.timeout(self.now);
+        let flows = self.model.paused.iter().filter(|&&flow| self.machine.has_credit(flow));
+        self.model.spared = flows.copied().collect();
     }
     fn restart(&mut self) {
         let mut lost = self.machine.restart();
@@ -484,7 +534,31 @@ impl Bench {
         let former = core::mem::take(&mut self.model.former);
         self.model = Model { former, ..Model::new(self.model.limits, &self.model.settings) };
     }
+    /// A pause ends by time for one flow that waits with each credit: for which, the machine says.
+    fn end_stale_pauses(&mut self) {
+        let Model { paused, last_ack, settings, .. } = &mut self.model;
+        let (now, machine) = (self.now, &self.machine);
+        paused.retain(|&flow| {
+            let (last, gap) = last_ack[&flow];
+            let is_stale = last + settings.forget_after.max(gap * 4) <= now;
+            assert!(is_stale || machine.is_paused(flow), "{flow:?} has had an ACK");
+            machine.is_paused(flow)
+        });
+    }
+    /// More credit than a pool holds is void.
+    fn compare_pools(&mut self) {
+        for (&nonce, asker) in &mut self.model.askers {
+            let pool = self.machine.pool(nonce);
+            if asker.pool > MAX_POOL {
+                assert!((MAX_POOL..=asker.pool).contains(&pool), "{pool} of {asker:?}");
+                asker.pool = pool;
+            }
+            assert_eq!(pool, asker.pool, "{nonce:?}");
+        }
+    }
     fn compare(&mut self) {
+        self.end_stale_pauses();
+        self.compare_pools();
         let (machine, model) = (&self.machine, &self.model);
         assert_eq!(machine.state(), model.state);
         self.seen[model.state as usize] = true;

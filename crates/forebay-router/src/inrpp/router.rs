@@ -6,7 +6,7 @@ use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
 use super::earliest;
 use super::guard::Guard;
-use super::interface::{Interface, Kept, State};
+use super::interface::{Interface, Kept, PACKET_BYTES, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
 use super::settings::Settings;
@@ -48,6 +48,7 @@ struct Port {
     log: Log,
     plain_limit_bytes: u64,
     neighbour: Option<RouterId>,
+    mtu_bytes: u16,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
 }
@@ -110,10 +111,10 @@ impl detour::Interfaces for View<'_> {
     fn rate(&self, port: PortId) -> Rate {
         self.links.rate(port)
     }
-    /// In the push state the cache holds no INRPP data, but plain packets may wait there as well
-    /// as in the queue.
+    /// Asked in the push state alone: what waits in the cache then is as good as in the queue.
     fn queue_bytes(&self, port: PortId) -> u64 {
-        self.links.backlog_bytes(port) + self.ports[port.index()].interface.plain_bytes()
+        let interface = &self.ports[port.index()].interface;
+        self.links.backlog_bytes(port) + interface.plain_bytes() + interface.cache_bytes()
     }
     fn is_up(&self, port: PortId) -> bool {
         self.links.is_up(port)
@@ -124,7 +125,12 @@ impl Inrpp {
     /// A router with these ports; its own stream of random numbers gives the nonces.
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
         let interface = |id, info: &PortInfo| {
-            Interface::new(settings.cache.at(PortId(id), info.rate), info.mtu_bytes, settings)
+            let limits = settings.cache.at(PortId(id), info.rate);
+            let push_bytes = match settings.push_packets {
+                0 => 0,
+                _ => info.rate.bytes_in(settings.probe_interval),
+            };
+            Interface::new(limits, info.mtu_bytes, settings).with_push_bytes(push_bytes)
         };
         let port = |(id, info): (u16, &PortInfo)| Port {
             interface: interface(id, info),
@@ -132,6 +138,7 @@ impl Inrpp {
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
             neighbour: info.neighbour,
+            mtu_bytes: info.mtu_bytes,
             detour_bytes: 0,
         };
         let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
@@ -261,7 +268,10 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) {
         let interface = &mut self.ports[port.index()].interface;
+        let opens = is_syn(packet).then(|| cx.ports.rate(port));
         if let Some(written) = interface.on_idle_ack(option) {
+            let offer = |rate| interface.offer(cx.now, rate, option, written);
+            let written = opens.map_or(written, offer);
             let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
             debug_assert!(there, "it was read from there");
             return;
@@ -270,6 +280,7 @@ impl Inrpp {
         let (lets_go, waited) = (interface.reads_arrived(&option), interface.has_eligible());
         let arrived = if lets_go { arrived(packet, cx.arena) } else { Arrived::default() };
         let written = interface.on_ack(cx.now, flow, arrived, option);
+        let written = opens.map_or(written, |rate| interface.offer(cx.now, rate, option, written));
         let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
         debug_assert!(there, "it was read from there");
         if lets_go {
@@ -281,7 +292,7 @@ impl Inrpp {
     /// A packet without payload passes from one port to another: the path of a SYN is noted on it.
     #[inline]
     fn fold_path(&self, ports: [PortId; 2], packet: &Packet, arena: &mut Arena) {
-        if packet.tcp_fields().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN)) {
+        if is_syn(packet) {
             self.fold_syn(ports, packet, arena);
         }
     }
@@ -344,7 +355,11 @@ impl Inrpp {
     ) -> Verdict {
         let out = &mut self.ports[port.index()];
         out.log.offered_bytes += packet.wire_len() as u64;
-        if !out.interface.passes(flow, echo) {
+        let full = is_pushed_enough(&self.settings, port, flow, packet.wire_len(), cx.ports);
+        // What the link takes in fragments alone is cut when it leaves: fragments of a segment are
+        // no INRPP data, and one that a queue has no room for costs all of it.
+        let leaves_whole = packet.wire_len() <= out.mtu_bytes || cx.ports.is_idle(port);
+        if full || !leaves_whole || !out.interface.passes(flow, echo) {
             return self.keep(port, flow, echo, packet, cx);
         }
         self.notify(port, flow, &mut packet, cx);
@@ -499,6 +514,26 @@ fn flow_of(packet: &Packet, signals: &Signals, tagged: bool) -> (FlowKey, Option
     (FlowKey::of(packet, class), echo)
 }
 
+fn is_syn(packet: &Packet) -> bool {
+    packet.tcp_fields().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN))
+}
+
+/// True if the queue of `port` should not hold another packet of `flow`: it would wait without
+/// turns.
+#[inline]
+fn is_pushed_enough(
+    settings: &Settings,
+    port: PortId,
+    flow: FlowKey,
+    wire_len: u16,
+    links: &dyn Ports,
+) -> bool {
+    let room_bytes = u64::from(settings.push_packets) * PACKET_BYTES;
+    room_bytes > 0
+        && flow.class() != Class::Plain
+        && links.backlog_bytes(port) + u64::from(wire_len) > room_bytes
+}
+
 /// True if it must not wait for data: closed loops are driven by ACKs. SYNs as well, whose flows
 /// have no turn yet.
 fn is_express(packet: &Packet) -> bool {
@@ -567,7 +602,8 @@ impl Forwarding for Inrpp {
         }
         let port = cx.routes.port(cx.node, packet)?;
         let (express, wire_len) = (is_express(packet), packet.wire_len());
-        if !express && !self.ports[port.index()].interface.is_open() {
+        let out = &self.ports[port.index()];
+        if !express && (!out.interface.is_open() || wire_len > out.mtu_bytes) {
             return None;
         }
         let signals = Signals::of(packet, cx.arena);
@@ -588,6 +624,9 @@ impl Forwarding for Inrpp {
             return None;
         }
         let (flow, _) = flow_of(packet, &signals, false);
+        if is_pushed_enough(&self.settings, port, flow, wire_len, cx.ports) {
+            return None;
+        }
         self.ports[port.index()].log.offered_bytes += wire_len as u64;
         self.count_sent(port, flow, wire_len, packet.payload_len(), cx.now);
         Some(port)

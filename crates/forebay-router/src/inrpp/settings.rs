@@ -77,6 +77,11 @@ pub struct Settings {
     pub cache: CacheSize,
     /// If true, excess data may leave on detours of one hop. Default: true.
     pub detours: bool,
+    /// True: what a flow sends on detours counts in its turns, and the flows of a port share link
+    /// and detours equally, those too that may take no detour, such as TCP. False: the flows share
+    /// the link alone, and those that may take detours have these on top, as in the paper (Fig. 19).
+    /// Default: true.
+    pub pooled_turns: bool,
     /// Time between two probes of a detour, T_p. Range: 100us to 10s. Default: "10ms".
     pub probe_interval: Span,
     /// Time between two decisions to open or close a detour, T_d. Below 5 probe_interval loads have
@@ -90,6 +95,11 @@ pub struct Settings {
     /// Weight of the last probe interval in the load that sets the rate of detours: 1 is no filter,
     /// 1/3 is the paper's. Range: more than 0, at most 1. Default: 1.
     pub load_weight: f64,
+    /// Packets of 1500 bytes that may wait in the queue of a link in state P. More wait in the
+    /// cache, where flows have turns, and up to one probe_interval of them at the rate of the link
+    /// are no congestion yet. 0: as many as the queue of the link holds, as in the paper. Range: 0
+    /// to 1000. Default: 2.
+    pub push_packets: u32,
     /// Bytes that a flow may send from a cache per round of deficit round robin. Below the MTU, the
     /// first packet of a new flow does not overtake those of other flows. Range: 64 to 1048576, or
     /// 0: the MTU of the link. Default: 0. Example: 1500.
@@ -138,6 +148,7 @@ impl Params for Settings {
         require(is_weight, "load_weight", "more than 0, at most 1")?;
         let quantum = self.quantum_bytes == 0 || (64..=1 << 20).contains(&self.quantum_bytes);
         require(quantum, "quantum_bytes", "64 to 1048576 bytes, or 0: the MTU of the link")?;
+        require(self.push_packets <= 1000, "push_packets", "0 to 1000")?;
         patience("cancel_for", self.cancel_for)?;
         patience("forget_after", self.forget_after)?;
         patience("watchdog", self.watchdog)
@@ -156,10 +167,12 @@ impl Default for Settings {
         Settings {
             cache: CacheSize::default(),
             detours: true,
+            pooled_turns: true,
             probe_interval: Span::from_millis(10),
             decision_interval: Span::from_millis(50),
             alpha: 0.4,
             load_weight: 1.0,
+            push_packets: 2,
             quantum_bytes: 0,
             cancel_for: Span::from_millis(200),
             forget_after: Span::from_secs(1),

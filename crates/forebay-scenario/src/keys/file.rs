@@ -109,7 +109,9 @@ sections! {
             /// Kind of all routers, by name or as a table with `kind` and its parameters. Default:
             /// what the protocols of the run need.
             router: Named<Routers>,
-            /// Routers, links and hosts from a map file or a generator, besides those below.
+            /// Routers, links and hosts from a map file or a generator, besides those below. Link
+            /// parameters in this table hold for all links of the map, whatever the file says;
+            /// what neither says comes from `link_defaults`.
             topology: TopologyTable,
             /// The routers: names, or tables. Example: ["r0", "r1"].
             routers: Vec<Spanned<RouterEntry>>,

@@ -58,9 +58,7 @@ choices! {
 }
 
 sections! {
-    /// Routers and their links from a map file or a generator, and hosts at them. Parameters of
-    /// links that stand here hold for all links of the map, whatever the file says; what neither
-    /// says comes from `link_defaults`.
+    /// Routers and their links from a map file or a generator, and hosts at them.
     pub struct TopologyTable {
         required {}
         optional {
@@ -73,23 +71,25 @@ sections! {
             /// "transit-stub" t0.0 (transit) and s0.0.0.0 (stub); "fat-tree" c0 (core), a0.0
             /// (aggregation) and e0.0 (edge); "gabriel" routers at random places. Example: "ring".
             kind: MapKind,
-            /// Number of routers of a chain, ring, mesh or Gabriel graph. Example: 6.
+            /// Number of routers of a chain, ring, mesh or Gabriel graph. Range: 1 or more in a
+            /// chain, 3 or more in a ring or mesh, 2 to 5000 in a Gabriel graph. Example: 6.
             nodes: u32,
             /// Mean number of links of a router in a mesh, and within a domain of "transit-stub".
             /// Range: 2 or more, less than the number of routers. Default: 3.
             degree: u32,
-            /// Number of transit domains. Default: 1.
+            /// Number of transit domains. Range: 1 or more. Default: 1.
             domains: u32,
-            /// Number of routers of a transit domain. Default: 4.
+            /// Number of routers of a transit domain. Range: 1 or more. Default: 4.
             transit: u32,
             /// Number of stub domains of each transit router. Default: 3.
             stubs: u32,
-            /// Number of routers of a stub domain. Default: 8.
+            /// Number of routers of a stub domain. Range: 1 or more. Default: 8.
             stub: u32,
-            /// Number of ports of the switches of a fat tree, even: half of those of edge switches
-            /// are for hosts. Example: 4.
+            /// Number of ports of the switches of a fat tree: half of those of edge switches are
+            /// for hosts. Range: even, 2 or more. Example: 4.
             ports: u32,
-            /// Length of a side of the square of a Gabriel graph, in km. Default: 1000.
+            /// Length of a side of the square of a Gabriel graph, in km. Range: more than 0, at most
+            /// 1000000. Default: 1000.
             side_km: Number,
             /// Seed of the random choices of a generator; the seed of a run does not change the
             /// map. Default: 1.

@@ -13,7 +13,8 @@
 //!
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
 //!   hosts after it can send; with detours that end here, and those round the link before.
-//! * **Rate out**: of the port, or of a slower link after it, for whose sake the port may be held.
+//! * **Rate out**: what the flows of the port get at least, for it may be held for the sake of a link
+//!   after it: each has its share of the link from the port on that gives it least.
 //! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
 //!   the sender, with what already waits in the queues between; the longest of all flows.
 //! * **Longest round trip**: of a path, from end to end. Not in the paper. The last ACK, or the
@@ -324,11 +325,11 @@ fn add(
     let both_ways = |id: &LinkId| wires[id.index()].delay + wires[id.opposite().index()].delay;
     let round_trip = path.links.iter().fold(Span::ZERO, |sum, id| sum + both_ways(id));
     let holds = |k: usize| waiting.routers.contains(&start(&scenario.links, path.links[k]));
-    let (mut narrowest, mut spacing) = (u64::MAX, Span::ZERO);
+    let (mut share_bps, mut spacing) = (u64::MAX, Span::ZERO);
     for k in (1..path.links.len()).rev() {
         let id = path.links[k];
         let wire = &wires[id.index()];
-        narrowest = narrowest.min(wire.least_bps);
+        share_bps = share_bps.min(wire.least_bps / users[id.index()]);
         let round_bytes = users[id.index()].saturating_mul(packet_bytes);
         spacing = spacing.max(time_of(round_bytes, wire.least_bps));
         if !holds(k) {
@@ -345,7 +346,7 @@ fn add(
         let after = if notified { k + 1..path.links.len() } else { 0..0 };
         let upstream = after.fold(upstream, |sum, j| sum + waits(j));
         let port = ports.entry(id).or_insert_with(|| Port::new(wire, packet_bytes));
-        port.margin.out_bps = port.margin.out_bps.min(narrowest);
+        port.margin.out_bps += share_bps * path.flows.held;
         port.margin.round_trip = port.margin.round_trip.max(upstream);
         port.margin.ack_spacing = port.margin.ack_spacing.max(spacing);
         port.margin.path = port.margin.path.max(round_trip);
@@ -363,7 +364,7 @@ impl Port {
     fn new(wire: &Wire, packet_bytes: u64) -> Port {
         let margin = Margin {
             in_bps: 0,
-            out_bps: wire.least_bps,
+            out_bps: 0,
             round_trip: Span::ZERO,
             ack_spacing: Span::ZERO,
             flows: 0,

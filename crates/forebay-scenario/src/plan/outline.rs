@@ -40,7 +40,8 @@ pub(crate) fn outline(file: &File, files: &Files) -> Outline {
     outline
 }
 
-/// The sizes of a map; none of one that is wrong, which is reported where it is made, and of a pipe.
+/// The sizes of a map. One that is wrong, which is reported where it is made, and one from a pipe
+/// have none.
 fn add_map(at: &Spanned<TopologyTable>, files: &Files, outline: &mut Outline) {
     let again = |file: &Spanned<String>| files.open_again(&file.value).is_some();
     if !at.value.file.as_ref().is_none_or(again) {

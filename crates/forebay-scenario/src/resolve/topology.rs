@@ -85,20 +85,10 @@ pub(crate) fn expand(
             topology.lost.node(&table.name.value);
         }
     }
-    let opened = MapPlan::open(file, sources);
-    let mut map = faults.keep(opened).unwrap_or_else(|| {
-        topology.lost.all_names();
-        MapPlan::default()
-    });
+    let mut map = topology.map_plan(file, sources, faults);
     map.add_routers(&mut topology, faults);
     let groups: &[Spanned<HostEntry>] = file.hosts.as_ref().map_or(&[], |at| &at.value);
-    let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources));
-    let csv = opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
-        if file.csv.is_some() {
-            topology.lost.all_names();
-        }
-        CsvPlan::default()
-    });
+    let csv = topology.csv_plan(file, sources, faults);
     let links = file.links.as_ref().map_or(0, |at| at.value.len());
     let most = 2 * (links + csv.links(sources) + map.links());
     let (mut made, mut lost_groups) = (Vec::new(), Vec::new());
@@ -157,6 +147,28 @@ const NO_LINK_HINT: &str =
 type Access<'a> = (&'a [Spanned<String>], [Placed; 2]);
 
 impl Topology {
+    /// The map of the file; where it is wrong, all its names are lost.
+    fn map_plan<'a>(
+        &mut self,
+        file: &'a File,
+        sources: &mut Sources,
+        faults: &mut Faults,
+    ) -> MapPlan<'a> {
+        faults.keep(MapPlan::open(file, sources)).unwrap_or_else(|| {
+            self.lost.all_names();
+            MapPlan::default()
+        })
+    }
+    /// The CSV files of the file, the same way.
+    fn csv_plan(&mut self, file: &File, sources: &mut Sources, faults: &mut Faults) -> CsvPlan {
+        let opened = file.csv.as_ref().map(|at| CsvPlan::open(&at.value, sources));
+        opened.and_then(|opened| faults.keep(opened)).unwrap_or_else(|| {
+            if file.csv.is_some() {
+                self.lost.all_names();
+            }
+            CsvPlan::default()
+        })
+    }
     /// The node that a value names.
     pub fn named(&self, name: &str, fault: impl Fn(Problem) -> Fault) -> Result<NodeId, Fault> {
         self.one_of(name, |_| true, fault)

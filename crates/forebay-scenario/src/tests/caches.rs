@@ -124,15 +124,79 @@ fn detours_count_where_they_begin_and_where_they_end() {
         let [low, high, total] = sizes(&parse_with(TRIANGLE, set).unwrap(), node, port);
         [low, total - high]
     };
-    // The port of u to v: 10 Mbit/s in and out. The flows meet at b: 2.4 ms between ACKs. 6 ms from
-    // end to end, over 20 Mbit/s with the detour over x. That of x over u ends here: 10 Mbit/s more
-    // than go out, until a probe (10 ms) says so.
-    // 12 ms, 6 ms, and 2.4 ms.
-    let detour = 10_000_000 / 8 * 204 / 10_000;
-    assert_eq!(margin(&[], 0, 0), [21_000, detour + 1_500]);
-    assert_eq!(margin(&["inrpp.detours=false"], 0, 0), [10_500, 1_500]);
-    assert_eq!(margin(&[], 2, 1), [21_000, detour + 1_500]);
-    assert_eq!(margin(&["inrpp.detours=false"], 2, 1), [10_500, 1_500]);
+    // The port of u to v: 10 Mbit/s in, and the half of the link to b out: the flows meet there,
+    // 2.4 ms between ACKs. 6 ms from end to end, and the same to the host, 2 ms.
+    let alone = 5_000_000 / 8 * 104 / 10_000;
+    assert_eq!(margin(&["inrpp.detours=false"], 0, 0), [10_500, alone + 1_500]);
+    assert_eq!(margin(&["inrpp.detours=false"], 2, 1), [10_500, alone + 1_500]);
+    // The detour of x over u ends here: 10 Mbit/s more than go out, until a probe (10 ms) says so.
+    // 12 ms, 6 ms, and 2.4 ms. That over x drains nothing more than the link to b takes.
+    let detour = 15_000_000 / 8 * 204 / 10_000;
+    assert_eq!(margin(&[], 0, 0), [10_500, detour + 1_500]);
+    assert_eq!(margin(&[], 2, 1), [10_500, detour + 1_500]);
+    // With a fast one both can drain.
+    let [low, _] = margin(&["hosts.b.rate=1Gbit/s"], 0, 0);
+    assert_eq!(low, 20_000_000 / 8 * 72 / 10_000, "20 Mbit/s for 6 + 1.2 ms");
+}
+
+/// A port before slower links keeps no more than these can drain: a minimum cut of the tree of
+/// paths. Two branches of 10 Mbit/s; on one of them four hosts of 4, on the other three of 2.
+#[test]
+fn a_cache_is_as_deep_as_what_drains_it_is_fast() {
+    const TREE: &str = r#"
+        protocols = ["inrpp"]
+        routers = ["far", "near", "x", "y"]
+        tcp = { mss_bytes = 1448 }
+        link_defaults = { rate = "1Gbit/s", delay = "1ms", queue = "50ms" }
+        links = [
+            { a = "far", b = "near" },
+            { a = "near", b = "x", rate = "10Mbit/s" },
+            { a = "near", b = "y", rate = "10Mbit/s" },
+        ]
+        hosts = [
+            { name = "s{}", count = 7, attach = "far" },
+            { name = "d{}", first = 0, count = 4, attach = "x", rate = "4Mbit/s" },
+            { name = "d{}", first = 4, count = 3, attach = "y", rate = "2Mbit/s" },
+        ]
+        flows = [{ src = "s{}", dst = "d{}", first = 0, count = 7, bytes = "9MB" }]
+    "#;
+    let low = |set: &[&str]| sizes(&parse_with(TREE, set).unwrap(), 0, 0)[0];
+    // 10 Mbit/s of the first branch, 3 x 2 behind the second; 8 ms from end to end, and 6 ms for a
+    // packet at 2 Mbit/s.
+    assert_eq!(low(&[]), 16_000_000 / 8 * 14 / 1_000);
+    // A link that is no faster than what is behind it: its own rate.
+    assert_eq!(low(&["links.far-near.rate=15Mbit/s"]), 15_000_000 / 8 * 14 / 1_000);
+    // The most that a link ever is.
+    let faster = "events=[{at=\"1s\", link=\"near-x\", rate=\"12Mbit/s\"}]";
+    assert_eq!(low(&[faster]), 18_000_000 / 8 * 14 / 1_000);
+    // With four paths each, what they all pass counts once.
+    assert_eq!(low(&["routes.trees=4"]), low(&[]));
+}
+
+/// Flows of other ports have their shares of the link for whose sake a port is held.
+#[test]
+fn what_leaves_at_least_is_the_share_of_the_flows_of_the_port() {
+    const MEET: &str = r#"
+        protocols = ["inrpp"]
+        routers = ["side", "near", "end"]
+        tcp = { mss_bytes = 1448 }
+        inrpp = { detours = false }
+        link_defaults = { rate = "10Mbit/s", delay = "5ms", queue = "50ms" }
+        links = [{ a = "side", b = "near" }, { a = "near", b = "end" }]
+        hosts = [
+            { name = "a", attach = "side" },
+            { name = "b{}", first = 1, count = 9, attach = "near" },
+            { name = "d", attach = "end", rate = "100Mbit/s" },
+        ]
+        flows = [
+            { src = "a", dst = "d", bytes = "9MB" },
+            { src = "b{}", dst = "d", first = 1, count = 9, bytes = "9MB" },
+        ]
+    "#;
+    let [_, high, total] = sizes(&parse(MEET), 0, 0);
+    // 10 Mbit/s in, 1 out. To the host and back 10 ms, from end to end and back 40 ms, a round of
+    // ten packets 12 ms.
+    assert_eq!(total - high, 9_000_000 / 8 * 62 / 1_000 + 1_500);
 }
 
 /// What comes to a port over one link may come over a detour round that link as well.

@@ -13,6 +13,23 @@
 //! and the digest. Six bytes are what timestamps and the other options of a SYN-ACK leave (40 in
 //! all). Four would make room for no more SACK blocks.
 //!
+//! Beside timestamps (10 bytes) and MPTCP's data sequence signal (DSS), in 40:
+//!
+//! ```text
+//!                                      without a code     with one
+//! ACK                                  3 SACK blocks      2
+//! ACK, timestamps                      2                  1
+//! ACK, timestamps, DSS of 8, of 12     1, 0               0, 0
+//! ACK, timestamps, DSS of 20           0                  no room
+//! data, timestamps, DSS of 20          echo or notice     echo; no room for a notice
+//! data, DSS of 28                      echo or notice     echo; no room for a notice
+//! data, timestamps, DSS of 28          no room            no room
+//! SYN-ACK, timestamps                  37 bytes           40 bytes
+//! SYN-ACK, timestamps, MP_CAPABLE      no room            no room
+//! ```
+//!
+//! An ACK without room goes without the option, and its sender keeps to the last word.
+//!
 //! Who attacks, and what for:
 //!
 //! * A host off the path, or a bot net, sends ACKs or data in the name of others: to slow them

@@ -1,8 +1,11 @@
 //! INRPP as a system: routers, hosts and detours in the simulator.
 
+mod attacks;
 mod bottlenecks;
 mod company;
 mod crowds;
+mod custody;
+mod depth;
 mod dumbbell;
 mod hard;
 mod lab;

@@ -11,9 +11,8 @@ mod xml;
 
 pub use text::MapError;
 
-use crate::map::Map;
-use crate::map::{MAX_LINKS, MAX_NODES};
-use text::fault;
+use crate::map::{MAX_LINKS, MAX_NODES, Map};
+use text::{fault, shown};
 
 /// How a map file is read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -45,7 +44,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
     let begin = text.trim_start_matches('\u{feff}').trim_start();
     let map = match begin.chars().next() {
         None => Err(fault(0..0, "the file is empty: expected a map of a network")),
-        Some('<') => xml::read(text, options),
+        Some('<') => in_xml(text, options),
         Some('{') => topohub::read(text, options),
         Some('?') => sndlib::read(text, options),
         Some('#' | '-' | '0'..='9') => rocketfuel::read(text),
@@ -67,6 +66,20 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
         return Err(fault(0..0, format!("the map has {nodes} nodes and {links} links: {most}")));
     }
     Ok(map)
+}
+
+fn in_xml(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
+    let document = xml::parse(text)?;
+    let root = document.root_element();
+    match root.tag_name().name() {
+        "graphml" => graphml::read(root),
+        "network" => sndlib_xml::read(root, options),
+        other => {
+            let other = shown(other);
+            let problem = format!("expected <graphml> or SNDlib's <network>, found <{other}>");
+            Err(fault(root.range(), problem))
+        }
+    }
 }
 
 #[cfg(test)]

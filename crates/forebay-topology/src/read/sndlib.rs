@@ -1,9 +1,10 @@
 //! SNDlib's native format (Orlowski et al., "SNDlib 1.0 - Survivable Network Design Library",
 //! Networks 55(3), 2010).
 //!
-//! Sections of lines: `NODES ( id ( x y ) … )`, `LINKS ( id ( source target ) capacity cost cost
-//! cost ( … ) … )`, `DEMANDS ( id ( source target ) unit value most … )`; `META ( key = value … )`
-//! may state the unit. Capacities that could be bought are not capacities that are there.
+//! Sections of lines: `NODES ( id ( x y ) … )`,
+//! `LINKS ( id ( source target ) capacity cost cost cost ( … ) … )`,
+//! `DEMANDS ( id ( source target ) unit value most … )`; `META ( key = value … )` may state the
+//! unit. Capacities that could be bought are not capacities that are there.
 
 use super::ReadOptions;
 use super::geography::{add_lengths, is_on_earth};

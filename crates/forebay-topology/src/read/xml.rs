@@ -1,13 +1,12 @@
-//! XML: which format it is, and what the formats share.
+//! XML documents, and what the formats in XML share.
 
 use super::text::{MapError, fault, number, shown};
-use super::{ReadOptions, graphml, sndlib_xml};
-use crate::map::Map;
 use roxmltree::{Document, Node, ParsingOptions};
 
-pub(super) fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
+/// The document of a text.
+pub(super) fn parse(text: &str) -> Result<Document<'_>, MapError> {
     let parsing = ParsingOptions { allow_dtd: true, ..ParsingOptions::default() };
-    let document = Document::parse_with_options(text, parsing).map_err(|error| {
+    Document::parse_with_options(text, parsing).map_err(|error| {
         // The position counts lines and characters from 1.
         let pos = error.pos();
         let line = text.split_inclusive('\n').take(pos.row.saturating_sub(1) as usize);
@@ -17,16 +16,7 @@ pub(super) fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
         let message = error.to_string();
         let message = message.rsplit_once(" at ").map_or(message.as_str(), |(what, _)| what);
         fault(start + before..start + before, format!("not valid XML: {message}"))
-    })?;
-    let root = document.root_element();
-    match root.tag_name().name() {
-        "graphml" => graphml::read(root),
-        "network" => sndlib_xml::read(root, options),
-        other => Err(fault(
-            root.range(),
-            format!("expected <graphml> or SNDlib's <network>, found <{}>", shown(other)),
-        )),
-    }
+    })
 }
 
 /// The elements of this name in an element.

@@ -45,6 +45,8 @@ pub struct Connection {
     config: Arc<TcpConfig>,
     /// A stream of MPTCP; None where path and stream offsets are the same.
     streams: Option<Box<Streams>>,
+    /// It was made for MPTCP, which it may have given up.
+    multipath: bool,
     role: Role,
     /// The earliest deadline of all paths, unless `single`.
     next: Time,
@@ -89,6 +91,7 @@ impl Connection {
             counters: Counters::default(),
             progress: Times::default(),
             streams,
+            multipath: many,
             role: setup.role,
             single: !many,
             next: Time::MAX,
@@ -229,7 +232,7 @@ impl Connection {
     /// The next packet, where [`Connection::poll_fast`] has none.
     #[inline(never)]
     pub fn poll_general(&mut self, now: Time, path: usize, arena: &mut Arena) -> Option<Packet> {
-        if path > 0 || self.streams.is_some() {
+        if self.multipath {
             return self.poll_shared(now, path, arena);
         }
         if self.paths.first.owes_sack_update() {

@@ -219,6 +219,10 @@ impl Handshake {
     pub(super) fn on_syn_sent(&mut self) {
         self.syn_due = false;
     }
+    /// An ACK is to leave alone.
+    pub(super) fn demand_ack(&mut self) {
+        self.ack_due = true;
+    }
     /// An ACK left.
     #[inline]
     pub(super) fn on_ack_sent(&mut self) {
@@ -397,7 +401,7 @@ impl Path {
                 self.sender.set_first_window(segment.window, 1, shift);
                 self.establish(cx, segment, options);
                 self.receiver.demand_ack();
-                self.handshake.ack_due = true;
+                self.handshake.demand_ack();
                 false
             }
             Opening::SynAgain => {

@@ -108,6 +108,10 @@ impl Receiver {
             self.scaled_window
         }
     }
+    /// A SYN-ACK cannot say the window, and the peer should hear of it at once.
+    pub(super) fn has_more_window(&self) -> bool {
+        self.window >> self.syn_shift > u16::MAX.into() && self.feedback.widens_window()
+    }
     /// Right edge of the window. With several paths the window is that of the stream (RFC 8684
     /// section 3.3.1): a path takes all that it can number.
     pub(super) fn edge(&self, shared: bool) -> u64 {

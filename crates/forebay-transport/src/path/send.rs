@@ -182,6 +182,13 @@ impl Path {
         let ip = edits.ip();
         let packet = self.build(cx, arena, &segment, &mut options, ip);
         self.after_send(cx, &segment, index, again);
+        if matches!(choice, Choice::Syn)
+            && self.handshake.is_server()
+            && self.receiver.has_more_window()
+        {
+            self.receiver.demand_ack();
+            self.handshake.demand_ack();
+        }
         packet
     }
 

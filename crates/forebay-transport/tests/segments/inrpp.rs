@@ -101,6 +101,31 @@ fn a_plain_peer_gets_plain_acks() {
     assert!(ack.options.is_empty());
 }
 
+/// A SYN-ACK cannot say it (RFC 7323 section 2.2), and only who sends more at first wants to know.
+#[test]
+fn the_whole_window_follows_a_syn_ack() {
+    for (speaks, receive_buffer_bytes, expected) in
+        [(true, 1 << 20, 2), (false, 1 << 20, 1), (true, 65_535, 1)]
+    {
+        let config = TcpConfig { receive_buffer_bytes, ..config(true) };
+        let mut server = Lab { config, send_bytes: Some(0), ..lab(0) }.server();
+        server.open();
+        let mut syn = server.peer_syn();
+        if speaks {
+            PathDigest::default().push(&mut syn.options).unwrap();
+        }
+        let sent = server.inject(syn);
+        assert_eq!(sent.len(), expected, "{speaks}, {receive_buffer_bytes}");
+        assert!(sent[0].has(TcpFlags::SYN) && sent[0].window == u16::MAX);
+        if let Some(more) = sent.get(1) {
+            let shift = sent[0].scale().expect("the peer offered it");
+            assert_eq!((more.len, more.has(TcpFlags::SYN)), (0, false));
+            assert_eq!(u64::from(more.window) << shift, receive_buffer_bytes);
+            assert_eq!(BackPressure::find(&more.options), Some(BackPressure::default()));
+        }
+    }
+}
+
 #[test]
 fn in_the_open_loop_everything_leaves_at_once_and_carries_the_last_nonce() {
     let (mut bench, sent) = connected(lab(300), ms(100), BackPressureSignal::Nothing);

@@ -1,7 +1,7 @@
 //! The order in which a port serves its cache.
 
 use super::super::interface::Interface;
-use super::super::settings::Settings;
+use super::super::settings::{CacheLimits, Settings};
 use super::{Bench, Cached, ROOMY, flow, ms, packet};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Stream};
@@ -18,6 +18,21 @@ fn what_is_sent_again_goes_ahead_of_what_waits_of_its_flow_and_of_no_other() {
     order.into_iter().for_each(|(n, seq)| put(n, seq));
     let order: Vec<u32> = core::iter::from_fn(|| b.pull(ms(0))).map(|(_, what)| what).collect();
     assert_eq!(order, [10, 60, 11, 50, 51, 52]);
+}
+
+/// Wherever that is in the backlog: its later data waits for it at the receiver.
+#[test]
+fn what_comes_late_over_a_detour_has_its_place_among_what_waits_of_its_flow() {
+    let mut b = Bench::with(CacheLimits { total_bytes: 1_000_000, ..ROOMY });
+    let late = [3, 150, 299];
+    let order = (0..300).filter(|seq| !late.contains(seq)).chain([150, 299, 3]);
+    for at in order {
+        // Across the wrap of sequence numbers.
+        let seq = u32::wrapping_sub(at, 200);
+        b.interface.keep(ms(0), flow(1), Cached { seq, ..packet(at) }, 0, &mut b.rng);
+    }
+    let order: Vec<u32> = core::iter::from_fn(|| b.pull(ms(0))).map(|(_, what)| what).collect();
+    assert_eq!(order, (0..300).collect::<Vec<u32>>());
 }
 
 /// Each of three bulk flows is in the middle of a round. A quantum is a packet.

@@ -197,3 +197,65 @@ fn options_are_found_wherever_they_are_and_not_where_they_are_not() {
         assert_eq!(guarded(&options), None);
     }
 }
+
+/// Option bytes beside those of a SYN-ACK, ACK or data: timestamps and a data sequence signal (RFC
+/// 8684 section 3.3) of MPTCP.
+fn beside(stamped: bool, dss: usize) -> OptionList {
+    let mut options = OptionList::EMPTY;
+    if stamped {
+        options.push(8, &[0; 8]).unwrap();
+    }
+    if dss > 0 {
+        options.push(30, &[0; 26][..dss - 2]).unwrap();
+    }
+    options
+}
+
+/// The table of the page: SACK blocks beside an ACK's signal, and what data and SYN-ACKs have room
+/// for.
+#[test]
+fn what_fits_into_forty_bytes() {
+    // SACK blocks that fit: without a code, with one; None: the signal itself does not.
+    let blocks = |stamped, dss, guarded: bool| {
+        let mut options = beside(stamped, dss);
+        let empty = BackPressure::default();
+        let pushed =
+            if guarded { empty.push_guarded(&mut options) } else { empty.push(&mut options) };
+        pushed.ok()?;
+        (0..=4).rev().find(|&n| n == 0 || { options }.push(kind::SACK, &[0; 32][..8 * n]).is_ok())
+    };
+    for (stamped, dss, expected) in [
+        (false, 0, [Some(3), Some(2)]),
+        (true, 0, [Some(2), Some(1)]),
+        (true, 8, [Some(1), Some(0)]),
+        (true, 12, [Some(0), Some(0)]),
+        (true, 20, [Some(0), None]),
+        (false, 28, [Some(0), None]),
+        (true, 28, [None, None]),
+    ] {
+        let found = [false, true].map(|guarded| blocks(stamped, dss, guarded));
+        assert_eq!(found, expected, "timestamps {stamped}, DSS {dss}");
+    }
+    // Data: the echo, a notice, a notice with a code.
+    for (stamped, dss, expected) in [
+        (true, 0, [true, true, true]),
+        (false, 20, [true, true, true]),
+        (true, 20, [true, true, false]),
+        (false, 28, [true, true, false]),
+        (true, 28, [false, false, false]),
+    ] {
+        let found = [
+            Echo(None).push(&mut beside(stamped, dss)).is_ok(),
+            Notice::default().push(&mut beside(stamped, dss)).is_ok(),
+            Notice::default().push_guarded(&mut beside(stamped, dss)).is_ok(),
+        ];
+        assert_eq!(found, expected, "timestamps {stamped}, DSS {dss}");
+    }
+    // A SYN-ACK: MSS, SACK permitted, window scale, and timestamps take 19; MP_CAPABLE 12.
+    let digest = PathDigest::default();
+    for (more, expected) in [(0, true), (12, false)] {
+        let mut options = OptionList::from_bytes(&[1; 40][..19 + more]).unwrap();
+        let pushed = BackPressure::default().push_guarded_on_syn(digest, &mut options);
+        assert_eq!(pushed.is_ok(), expected);
+    }
+}

@@ -120,7 +120,7 @@ impl Sender {
                 Loop::Ramp { quarters: quarters.max(in_quarters(allowed)) }
             }
             (Loop::Open, _) if allowed == 0 => Loop::Open,
-            _ => Loop::Ramp { quarters: in_quarters(before.max(allowed).max(1)) },
+            _ => Loop::Ramp { quarters: in_quarters(u16::from(before).max(allowed).max(1)) },
         };
         self.echo = option.nonce.filter(|_| option.ask != BackPressureSignal::Cancel);
         option.ask == BackPressureSignal::Pause
@@ -131,7 +131,7 @@ impl Sender {
     }
 }
 
-fn in_quarters(packets: u8) -> u16 {
+fn in_quarters(packets: u16) -> u16 {
     u16::from(packets) * QUARTERS
 }
 
@@ -289,7 +289,7 @@ impl Net {
         let seen = &mut self.seen[port][ack.flow as usize];
         let arrived = (ack.number + 1).saturating_sub(*seen);
         *seen += arrived;
-        let worth = came.allowance.max(2 * arrived) as usize;
+        let worth = usize::from(came.allowance).max(2 * usize::from(arrived));
         if self.ports[port].others_free(ack.flow) > free_before + worth {
             self.broken = Some("an ACK lets more go of other flows than it is worth");
         }

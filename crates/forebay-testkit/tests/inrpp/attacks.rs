@@ -1,0 +1,64 @@
+//! Who forges notices, or does not listen, gains and harms little where links have keys.
+#![allow(clippy::print_stdout)] // the table
+
+use super::lab::{Result, goodputs, run};
+use forebay_router::inrpp::Class;
+use forebay_scenario::{LoadOptions, Scenario};
+use forebay_testkit::pool::Interfaces;
+
+/// The built-in scenario, with these settings.
+fn with(set: &[&str]) -> forebay_net::NetSpec {
+    let set = set.iter().map(ToString::to_string).collect();
+    let options = LoadOptions { set, ..LoadOptions::default() };
+    let scenario = Scenario::load("inrpp/attacks", &options).expect("built in");
+    scenario.build("inrpp", 1).expect("sound")
+}
+const KEY: &str = "inrpp.key=\"a key that m lacks\"";
+
+fn forged(ask: &str, knows: &str) -> String {
+    format!(
+        "attacks=[{{ from = \"m\", flow = 1, kind = \"acks\", ask = \"{ask}\", knows = \
+         \"{knows}\", every = \"5ms\", count = 2600 }}]"
+    )
+}
+
+/// Asked: less than 2 %.
+#[test]
+fn an_attacker_without_keys_costs_less_than_a_fiftieth() {
+    let alone = run(&with(&[]), None).ratio;
+    println!("| alone | {alone:.4} |");
+    for (ask, knows) in [("pause", "ports"), ("cancel", "ports"), ("pause", "sequence")] {
+        let Result { ratio, cache_drops, resent, .. } =
+            run(&with(&[KEY, &forged(ask, knows)]), None);
+        println!("| {ask}, {knows} | {ratio:.4} | {cache_drops} | {resent:.4} |");
+        assert!((ratio / alone - 1.0).abs() < 0.02, "{ask}, {knows}: {ratio} after {alone}");
+        assert_eq!((cache_drops, resent), (0, 0.0), "{ask}, {knows}");
+    }
+    let Result { cache_drops, .. } = run(&with(&[&forged("cancel", "ports")]), None);
+    assert!(cache_drops > 0, "without keys it harms");
+}
+
+/// Endless flows for 20 s. Of goodput and of the first cache, asked: 5 % more than a share.
+#[test]
+fn a_greedy_sender_gains_nothing() {
+    let endless = ["flows.0.bytes=1GB", "flows.1.bytes=1GB", "until_s=20"];
+    let greedy = "attacks=[{ from = \"s0\", flow = 1, kind = \"greedy-sender\" }]";
+    for set in [&[greedy][..], &[greedy, KEY]] {
+        let spec = with(&[&endless[..], set].concat());
+        let (mbps, sim) = goodputs(&spec, 10, 20);
+        let mean = mbps.iter().sum::<f64>() / mbps.len() as f64;
+        let first = (0..spec.links.len() as u32)
+            .map(forebay_base::LinkId)
+            .filter_map(|link| sim.interface(link))
+            .max_by_key(|view| view.cache_bytes())
+            .expect("a cache");
+        let flows = first.flows();
+        let most = flows.iter().filter(|(key, _)| key.class() == Class::Pooled);
+        let most = most.map(|(_, totals)| totals.cached_bytes).max().expect("a flow");
+        let share = first.limits().total_bytes / 8;
+        println!("goodput {:.3} of {mean:.3}, cache {most} of {share}", mbps[0]);
+        assert!(mbps[0] < 1.05 * mean, "{mbps:?}");
+        assert!(most * 100 < share * 105, "{most} of {share}");
+        assert!(mbps[1..].iter().all(|honest| *honest > 0.95 * mean), "{mbps:?}");
+    }
+}
