@@ -79,9 +79,7 @@ pub(crate) fn check(scenario: &Scenario, file: &File, topology: &Topology, fault
 /// What is wrong, if a router of INRPP has no neighbour there who would know the key.
 fn one_sided(link: &LinkEntry, topology: &Topology, routers: &BTreeSet<NodeId>) -> Option<String> {
     let [a, b] = [&link.a, &link.b].map(|end| &end.value);
-    let find = |name: &String| {
-        topology.named(name, |problem| Fault::nowhere(problem)).expect("the link was made")
-    };
+    let find = |name: &String| topology.named(name, Fault::nowhere).expect("the link was made");
     let other = |name: &String| {
         let word = if topology.is_host(find(name)) { "is a host" } else { "does not run INRPP" };
         format!("the link `{a}-{b}` has a key on one side only: `{name}` {word}")
