@@ -10,17 +10,14 @@
 //!
 //! The last link to a host has no key: whoever is on it could as well drop what the host sends.
 
-use super::router::Signals;
+use super::settings::LinkSecrets;
+use super::signals::Signals;
 use crate::forwarding::{NodeContext, RouterPort};
 use alloc::boxed::Box;
-use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{Arena, Endpoint, Handle, NodeId, Packet, PortId, Time};
 use forebay_signal::inrpp::guard::{LinkKeys, LinkSecret, guarded, guarded_mut, make_void};
 use forebay_signal::inrpp::{BackPressure, Echo, Notice, RouterId};
-
-/// The secrets of a router's links, in the order of its ports.
-pub type LinkSecrets = Arc<[Option<LinkSecret>]>;
 
 enum Trust {
     /// A link to an INRPP router, without a key.

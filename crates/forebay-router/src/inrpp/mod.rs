@@ -17,6 +17,7 @@ mod lists;
 mod log;
 mod router;
 mod settings;
+mod signals;
 mod spec;
 
 #[cfg(test)]
@@ -28,12 +29,11 @@ mod states_tests;
 
 pub use cache::Cached;
 pub use credits::Arrived;
-pub use guard::LinkSecrets;
 pub use interface::{Interface, Kept, State};
 pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};
 pub use router::{Inrpp, PortInfo};
-pub use settings::{CacheLimits, CacheSize, Settings};
+pub use settings::{CacheLimits, CacheSize, LinkSecrets, Settings};
 
 /// The earlier of two deadlines, where there are any.
 #[inline]

@@ -10,6 +10,7 @@ use super::interface::{Interface, Kept, PACKET_BYTES, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
 use super::settings::Settings;
+use super::signals::Signals;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -18,8 +19,8 @@ use forebay_base::{
     Rng, Span, TcpFlags, Time,
 };
 use forebay_signal::inrpp::{
-    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Found, Nonce, Notice, PathDigest,
-    RouterId, find_all,
+    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest,
+    RouterId,
 };
 
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
@@ -51,33 +52,6 @@ struct Port {
     mtu_bytes: u16,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
-}
-
-/// What a packet carries for INRPP.
-#[derive(Clone, Copy)]
-pub(super) struct Signals {
-    pub back_pressure: Option<BackPressure>,
-    /// That of a packet with a notice is empty: no router holds it for another one.
-    pub echo: Option<Echo>,
-    pub notice: Option<Notice>,
-    pub tag: Option<DetourTag>,
-}
-
-impl Signals {
-    const NONE: Signals = Signals { back_pressure: None, echo: None, notice: None, tag: None };
-
-    #[inline(always)] // what is not looked at is not made
-    fn of(packet: &Packet, arena: &Arena) -> Signals {
-        let Some(cold) = packet.cold_part(arena) else { return Signals::NONE };
-        if packet.kind() != Kind::Tcp {
-            return Signals::NONE;
-        }
-        let Found { back_pressure, echo, notice } = find_all(&cold.tcp_options);
-        let echo = if notice.is_some() { Some(Echo(None)) } else { echo };
-        let tagged = !cold.ip_options.is_empty();
-        let tag = if tagged { DetourTag::find(&cold.ip_options) } else { None };
-        Signals { back_pressure, echo, notice, tag }
-    }
 }
 
 /// The forwarding of an INRPP router. See the module.

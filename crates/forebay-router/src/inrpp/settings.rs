@@ -1,10 +1,10 @@
 //! What an INRPP router is configured with.
 
-use super::guard::LinkSecrets;
 use alloc::format;
 use alloc::sync::Arc;
 use core::f64::consts::{PI, SQRT_2};
 use forebay_base::{ParamError, Params, PortId, Rate, Span, require};
+use forebay_signal::inrpp::guard::LinkSecret;
 use serde::{Deserialize, Serialize};
 
 /// Sizes of the cache of one interface (paper, section II-A).
@@ -66,6 +66,9 @@ impl CacheSize {
         }
     }
 }
+
+/// The secrets of a router's links, in the order of its ports.
+pub type LinkSecrets = Arc<[Option<LinkSecret>]>;
 
 /// Routers that run INRPP.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]

@@ -165,8 +165,8 @@ sections! {
             /// Cost of the link in routes, in both directions: packets take the path with the least
             /// sum. Range: 1 to 65535. Default: 1. Example: 10.
             weight: u32,
-            /// Key with which its two INRPP routers authenticate notices, at least 16 bytes. Default:
-            /// inrpp.key. Example: "not known elsewhere".
+            /// Key with which its two INRPP routers authenticate notices, at least 16 bytes.
+            /// Default: inrpp.key. Example: "not known elsewhere".
             inrpp_key: String,
         }
         flatten params: LinkParams,

@@ -10,7 +10,9 @@ use crate::format::units::Room;
 use crate::keys::named::{Param, read_own, write_own};
 use forebay_base::Span;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_signal::inrpp::guard::{LinkSecret, ShortSecret};
 use serde_json::{Value as Json, json};
+use std::sync::Arc;
 
 /// The table and the router that it is about.
 pub(crate) const NAME: &str = "inrpp";
@@ -189,4 +191,16 @@ pub(crate) fn sizes(cache: &CacheSize) -> CacheTable {
     };
     let [low, high, total] = rooms.map(|room| Some(Spanned::new(room)));
     CacheTable { low, high, total }
+}
+
+/// A key as a secret; `fault` places what is wrong with it.
+pub(crate) fn link_key(at: &Spanned<String>, of: impl Fn() -> String) -> Result<Arc<str>, Fault> {
+    match LinkSecret::new(at.value.as_bytes()) {
+        Ok(_) => Ok(at.value.as_str().into()),
+        Err(ShortSecret(bytes)) => {
+            let expected = format!("at least {} bytes for {}", LinkSecret::MIN_BYTES, of());
+            let found = format!("a key of {bytes} bytes");
+            Err(at.fault(Problem::OutOfRange { found, expected }))
+        }
+    }
 }

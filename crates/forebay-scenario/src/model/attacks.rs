@@ -36,6 +36,16 @@ pub enum AttackKind {
     Misbehave(Misbehaviour),
 }
 
+impl Attack {
+    /// When the first packet is forged.
+    pub(crate) fn start(&self) -> Option<Time> {
+        match self.what {
+            AttackKind::Forge { start, .. } => Some(start),
+            AttackKind::Misbehave(_) => None,
+        }
+    }
+}
+
 impl AttackKind {
     /// Noun for one of what it is: a forged packet, an end of the flow.
     pub fn noun(&self) -> &'static str {

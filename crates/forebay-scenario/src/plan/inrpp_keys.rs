@@ -2,7 +2,6 @@
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::Faults;
-use crate::format::fields::Spanned;
 use crate::keys::file::{File, LinkEntry};
 use crate::resolve::topology::Topology;
 use crate::{AlgorithmSpec, Link, Scenario};
@@ -11,21 +10,9 @@ use forebay_cc::Spec;
 use forebay_cc::inrpp::Params;
 use forebay_net::ForwardingSpec;
 use forebay_router::inrpp::LinkSecrets;
-use forebay_signal::inrpp::guard::{LinkSecret, ShortSecret};
+use forebay_signal::inrpp::guard::LinkSecret;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
-
-/// A key as a secret; `fault` places what is wrong with it.
-pub(crate) fn checked(at: &Spanned<String>, of: impl Fn() -> String) -> Result<Arc<str>, Fault> {
-    match LinkSecret::new(at.value.as_bytes()) {
-        Ok(_) => Ok(at.value.as_str().into()),
-        Err(ShortSecret(bytes)) => {
-            let expected = format!("at least {} bytes for {}", LinkSecret::MIN_BYTES, of());
-            let found = format!("a key of {bytes} bytes");
-            Err(at.fault(Problem::OutOfRange { found, expected }))
-        }
-    }
-}
 
 impl AlgorithmSpec {
     /// The same with room for the codes of INRPP routers, if it is INRPP.
@@ -92,9 +79,7 @@ pub(crate) fn check(scenario: &Scenario, file: &File, topology: &Topology, fault
 /// What is wrong, if a router of INRPP has no neighbour there who would know the key.
 fn one_sided(link: &LinkEntry, topology: &Topology, routers: &BTreeSet<NodeId>) -> Option<String> {
     let [a, b] = [&link.a, &link.b].map(|end| &end.value);
-    let find = |name: &String| {
-        topology.named(name, |problem| Fault::nowhere(problem)).expect("the link was made")
-    };
+    let find = |name: &String| topology.named(name, Fault::nowhere).expect("the link was made");
     let other = |name: &String| {
         let word = if topology.is_host(find(name)) { "is a host" } else { "does not run INRPP" };
         format!("the link `{a}-{b}` has a key on one side only: `{name}` {word}")

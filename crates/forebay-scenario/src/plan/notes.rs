@@ -3,7 +3,7 @@
 use super::queues;
 use crate::format::fields::shown;
 use crate::format::units;
-use crate::model::attacks::{Attack, AttackKind};
+use crate::model::attacks::Attack;
 use crate::{AlgorithmSpec, Scenario};
 use forebay_base::Time;
 use forebay_cc::Spec;
@@ -66,8 +66,8 @@ impl Scenario {
                 "{late} of {all} flows never start: they are due at until_s ({end} s) or later"
             ));
         }
-        let is_late = |attack: &Attack| matches!(attack.what, AttackKind::Forge { start, .. } if start >= until);
-        if self.attacks.iter().any(is_late) {
+        let starts = self.attacks.iter().filter_map(Attack::start);
+        if starts.max().is_some_and(|start| start >= until) {
             notes.push(format!("attacks at until_s ({end} s) or later never happen"));
         }
         if self.events.iter().any(|event| event.at >= until) {

@@ -4,9 +4,8 @@ use crate::format::error::Problem;
 use crate::format::faults::Faults;
 use crate::format::fields::Spanned;
 use crate::keys::file::File;
-use crate::keys::inrpp::{InrppKeys, InrppTable, NAME, cache};
+use crate::keys::inrpp::{InrppKeys, InrppTable, NAME, cache, link_key};
 use crate::model::inrpp::InrppNetwork;
-use crate::plan::inrpp_keys::checked;
 use crate::registry::inrpp::{params, settings};
 use crate::registry::named::given;
 use crate::registry::{Chosen, Routers};
@@ -46,7 +45,7 @@ pub(crate) fn resolve(
     if let Some(at) = &table.cache {
         settings.cache = faults.or(cache(at), settings.cache);
     }
-    let key = table.key.as_ref().map(|at| checked(at, || "inrpp.key".to_string()));
+    let key = table.key.as_ref().map(|at| link_key(at, || "inrpp.key".to_string()));
     let key = faults.keep(key.transpose()).flatten();
     InrppNetwork { settings, margin_rule, key }
 }

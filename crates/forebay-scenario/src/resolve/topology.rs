@@ -15,11 +15,11 @@ use crate::format::fields::{Spanned, shown};
 use crate::format::source::{Sources, is_unseen};
 use crate::format::units::MAX_DELAY;
 use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, RouterTable, numbered};
+use crate::keys::inrpp::link_key;
 use crate::keys::links::LinkParams;
 use crate::keys::reassembly;
 use crate::keys::routes;
 use crate::keys::schedules::ScheduleKey;
-use crate::plan::inrpp_keys::checked;
 use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
 use crate::resolve::link_rate::pace_of;
@@ -435,7 +435,7 @@ impl Topology {
             .as_ref()
             .map_or(Ok(1), |at| routes::weight(at.value, |problem| at.fault(problem)));
         let of = || format!("the link `{}-{}`", link.a.value, link.b.value);
-        let key = link.inrpp_key.as_ref().map(|at| checked(at, of)).transpose();
+        let key = link.inrpp_key.as_ref().map(|at| link_key(at, of)).transpose();
         let ((((a, b), wires), weight), key) = both(both(both(ends, wires), weight), key)?;
         let name = link.name.as_ref().map(|name| name.value.clone());
         let fault = |problem| match &link.name {

@@ -228,7 +228,8 @@ fn keyed(of_link: &str, of_host: &str, table: &str) -> String {
          link_defaults = {{ rate = \"10Mbit/s\", delay = \"5ms\", queue = \"50ms\" }}\n\
          hosts = [{{ name = \"s\", attach = \"a\" }}, {{ name = \"d\" }}]\n\
          flows = [{{ src = \"s\", dst = \"d\", bytes = \"1MB\" }}]\n\
-         links = [{{ a = \"a\", b = \"b\"{of_link} }}, {{ a = \"b\", b = \"d\"{of_host} }}]\n{table}"
+         links = [{{ a = \"a\", b = \"b\"{of_link} }}, \
+         {{ a = \"b\", b = \"d\"{of_host} }}]\n{table}"
     )
 }
 

@@ -14,7 +14,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-queue", &["base", "signal"]),
     ("forebay-router", &["base", "signal", "queue"]),
     ("forebay-transport", &["base", "wire", "cc"]),
-    ("forebay-net", &["base", "wire", "cc", "queue", "router", "transport"]),
+    ("forebay-net", &["base", "wire", "signal", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
     ("forebay-metrics", &[]),
     ("forebay-topology", &["base"]),
@@ -89,7 +89,7 @@ const INSTRUCTIONS: &[&str] =
     &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "sim", "testkit"];
 
 /// What a pure crate may take from outside, always without default features.
-const OUTSIDE: &[&str] = &["hmac", "libm", "serde", "sha2"];
+const OUTSIDE: &[&str] = &["hmac", "libm", "serde", "sha2", "siphasher"];
 /// What it may take under a feature that is off by default.
 const OPTIONAL: &[&str] = &["schemars"];
 

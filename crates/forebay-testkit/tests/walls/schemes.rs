@@ -38,6 +38,15 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-cc/src/table.rs",
             "crates/forebay-router/src/lib.rs",
             "crates/forebay-router/src/table.rs",
+            // Signals that somebody forges, and other attacks on it; keys of its links.
+            "crates/forebay-net/src/spec.rs",
+            "crates/forebay-net/src/fabric/forge.rs",
+            "crates/forebay-scenario/src/keys/attacks.rs",
+            "crates/forebay-scenario/src/model/attacks.rs",
+            "crates/forebay-scenario/src/plan/attacks.rs",
+            "crates/forebay-scenario/src/plan/inrpp_keys.rs",
+            "crates/forebay-scenario/src/resolve/attacks.rs",
+            "crates/forebay-scenario/src/resolve/topology.rs",
             // Its table, its caches, whose sizes follow from the network, and what its flows need.
             "crates/forebay-scenario/src/keys/file.rs",
             "crates/forebay-scenario/src/keys/mod.rs",
