@@ -8,7 +8,7 @@ use super::earliest;
 use super::interface::{Interface, Kept, PACKET_BYTES, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
-use super::settings::Settings;
+use super::settings::{CacheLimits, Settings};
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -46,9 +46,17 @@ struct Port {
     express: VecDeque<Packet>,
     log: Log,
     plain_limit_bytes: u64,
+    /// What the queue of the link may hold in state P.
+    push_room_bytes: u64,
     neighbour: Option<RouterId>,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
+}
+
+/// A cache that holds less than a queue would does not replace it.
+fn push_room_bytes(rate: Rate, limits: CacheLimits, settings: &Settings) -> u64 {
+    let replaces = settings.push_packets > 0 && limits.total_bytes >= rate.bytes_in(PLAIN_ROOM);
+    if replaces { u64::from(settings.push_packets) * PACKET_BYTES } else { u64::MAX }
 }
 
 /// What a packet carries for INRPP.
@@ -134,6 +142,7 @@ impl Inrpp {
             express: VecDeque::new(),
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
+            push_room_bytes: push_room_bytes(info.rate, interface(id, info).limits(), settings),
             neighbour: info.neighbour,
             detour_bytes: 0,
         };
@@ -330,7 +339,7 @@ impl Inrpp {
     ) -> Verdict {
         let out = &mut self.ports[port.index()];
         out.log.offered_bytes += packet.wire_len() as u64;
-        let full = is_pushed_enough(&self.settings, port, flow, packet.wire_len(), cx.ports);
+        let full = is_pushed_enough(out, flow, packet.wire_len(), cx.ports.backlog_bytes(port));
         if full || !out.interface.passes(flow, echo) {
             return self.keep(port, flow, echo, packet, cx);
         }
@@ -487,20 +496,11 @@ fn is_syn(packet: &Packet) -> bool {
     packet.tcp_fields().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN))
 }
 
-/// True if the queue of `port` should not hold another packet of `flow`: it would wait without
-/// turns.
+/// True if the queue of a port, which has this backlog, should not hold another packet of `flow`:
+/// it would wait without turns.
 #[inline]
-fn is_pushed_enough(
-    settings: &Settings,
-    port: PortId,
-    flow: FlowKey,
-    wire_len: u16,
-    links: &dyn Ports,
-) -> bool {
-    let room_bytes = u64::from(settings.push_packets) * PACKET_BYTES;
-    room_bytes > 0
-        && flow.class() != Class::Plain
-        && links.backlog_bytes(port) + u64::from(wire_len) > room_bytes
+fn is_pushed_enough(out: &Port, flow: FlowKey, wire_len: u16, backlog_bytes: u64) -> bool {
+    flow.class() != Class::Plain && backlog_bytes + u64::from(wire_len) > out.push_room_bytes
 }
 
 /// True if it must not wait for data: closed loops are driven by ACKs. SYNs as well, whose flows
@@ -588,7 +588,8 @@ impl Forwarding for Inrpp {
             return None;
         }
         let (flow, _) = flow_of(packet, &signals, false);
-        if is_pushed_enough(&self.settings, port, flow, wire_len, cx.ports) {
+        if is_pushed_enough(&self.ports[port.index()], flow, wire_len, cx.ports.backlog_bytes(port))
+        {
             return None;
         }
         self.ports[port.index()].log.offered_bytes += wire_len as u64;
