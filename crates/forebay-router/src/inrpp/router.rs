@@ -24,6 +24,8 @@ use forebay_signal::inrpp::{
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
 /// turns are served: what their queue would hold (paper: 50 ms).
 const PLAIN_ROOM: Span = Span::from_millis(50);
+/// A cache of as many queues, or more, is used in place of one.
+const MIN_QUEUES: u64 = 4;
 /// ACKs that found the queue of the link full, per port.
 const MAX_EXPRESS: usize = 4096;
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
@@ -53,9 +55,10 @@ struct Port {
     detour_bytes: u16,
 }
 
-/// A cache that holds less than a queue would does not replace it.
+/// A cache that holds little more than a queue would does not replace it.
 fn push_room_bytes(rate: Rate, limits: CacheLimits, settings: &Settings) -> u64 {
-    let replaces = settings.push_packets > 0 && limits.total_bytes >= rate.bytes_in(PLAIN_ROOM);
+    let replaces =
+        settings.push_packets > 0 && limits.total_bytes >= rate.bytes_in(PLAIN_ROOM) * MIN_QUEUES;
     if replaces { u64::from(settings.push_packets) * PACKET_BYTES } else { u64::MAX }
 }
 
@@ -131,8 +134,8 @@ impl Inrpp {
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
         let interface = |id, info: &PortInfo| {
             let limits = settings.cache.at(PortId(id), info.rate);
-            let push_bytes = match settings.push_packets {
-                0 => 0,
+            let push_bytes = match push_room_bytes(info.rate, limits, settings) {
+                u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval),
             };
             Interface::new(limits, info.mtu_bytes, settings).with_push_bytes(push_bytes)
