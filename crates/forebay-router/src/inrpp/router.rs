@@ -9,7 +9,7 @@ use super::guard::Guard;
 use super::interface::{Interface, Kept, PACKET_BYTES, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
-use super::settings::Settings;
+use super::settings::{CacheLimits, Settings};
 use super::signals::Signals;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
@@ -26,6 +26,8 @@ use forebay_signal::inrpp::{
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
 /// turns are served: what their queue would hold (paper: 50 ms).
 const PLAIN_ROOM: Span = Span::from_millis(50);
+/// A cache of as many queues, or more, is used in place of one.
+const MIN_QUEUES: u64 = 4;
 /// ACKs that found the queue of the link full, per port.
 const MAX_EXPRESS: usize = 4096;
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
@@ -48,10 +50,19 @@ struct Port {
     express: VecDeque<Packet>,
     log: Log,
     plain_limit_bytes: u64,
+    /// What the queue of the link may hold in state P.
+    push_room_bytes: u64,
     neighbour: Option<RouterId>,
     mtu_bytes: u16,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
+}
+
+/// A cache that holds little more than a queue would does not replace it.
+fn push_room_bytes(rate: Rate, limits: CacheLimits, settings: &Settings) -> u64 {
+    let replaces =
+        settings.push_packets > 0 && limits.total_bytes >= rate.bytes_in(PLAIN_ROOM) * MIN_QUEUES;
+    if replaces { u64::from(settings.push_packets) * PACKET_BYTES } else { u64::MAX }
 }
 
 /// The forwarding of an INRPP router. See the module.
@@ -100,8 +111,8 @@ impl Inrpp {
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
         let interface = |id, info: &PortInfo| {
             let limits = settings.cache.at(PortId(id), info.rate);
-            let push_bytes = match settings.push_packets {
-                0 => 0,
+            let push_bytes = match push_room_bytes(info.rate, limits, settings) {
+                u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval),
             };
             Interface::new(limits, info.mtu_bytes, settings).with_push_bytes(push_bytes)
@@ -111,6 +122,7 @@ impl Inrpp {
             express: VecDeque::new(),
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
+            push_room_bytes: push_room_bytes(info.rate, interface(id, info).limits(), settings),
             neighbour: info.neighbour,
             mtu_bytes: info.mtu_bytes,
             detour_bytes: 0,
@@ -329,7 +341,7 @@ impl Inrpp {
     ) -> Verdict {
         let out = &mut self.ports[port.index()];
         out.log.offered_bytes += packet.wire_len() as u64;
-        let full = is_pushed_enough(&self.settings, port, flow, packet.wire_len(), cx.ports);
+        let full = is_pushed_enough(out, flow, packet.wire_len(), cx.ports.backlog_bytes(port));
         // What the link takes in fragments alone is cut when it leaves: fragments of a segment are
         // no INRPP data, and one that a queue has no room for costs all of it.
         let leaves_whole = packet.wire_len() <= out.mtu_bytes || cx.ports.is_idle(port);
@@ -492,20 +504,11 @@ fn is_syn(packet: &Packet) -> bool {
     packet.tcp_fields().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN))
 }
 
-/// True if the queue of `port` should not hold another packet of `flow`: it would wait without
-/// turns.
+/// True if the queue of a port, which has this backlog, should not hold another packet of `flow`:
+/// it would wait without turns.
 #[inline]
-fn is_pushed_enough(
-    settings: &Settings,
-    port: PortId,
-    flow: FlowKey,
-    wire_len: u16,
-    links: &dyn Ports,
-) -> bool {
-    let room_bytes = u64::from(settings.push_packets) * PACKET_BYTES;
-    room_bytes > 0
-        && flow.class() != Class::Plain
-        && links.backlog_bytes(port) + u64::from(wire_len) > room_bytes
+fn is_pushed_enough(out: &Port, flow: FlowKey, wire_len: u16, backlog_bytes: u64) -> bool {
+    flow.class() != Class::Plain && backlog_bytes + u64::from(wire_len) > out.push_room_bytes
 }
 
 /// True if it must not wait for data: closed loops are driven by ACKs. SYNs as well, whose flows
@@ -598,7 +601,8 @@ impl Forwarding for Inrpp {
             return None;
         }
         let (flow, _) = flow_of(packet, &signals, false);
-        if is_pushed_enough(&self.settings, port, flow, wire_len, cx.ports) {
+        if is_pushed_enough(&self.ports[port.index()], flow, wire_len, cx.ports.backlog_bytes(port))
+        {
             return None;
         }
         self.ports[port.index()].log.offered_bytes += wire_len as u64;

@@ -100,7 +100,8 @@ pub struct Settings {
     pub load_weight: f64,
     /// Packets of 1500 bytes that may wait in the queue of a link in state P. More wait in the
     /// cache, where flows have turns, and up to one probe_interval of them at the rate of the link
-    /// are no congestion yet. 0: as many as the queue of the link holds, as in the paper. Range: 0
+    /// are no congestion yet. 0, or a cache of less
+    /// than 200 ms: as many as the queue of the link holds, as in the paper. Range: 0
     /// to 1000. Default: 2.
     pub push_packets: u32,
     /// Bytes that a flow may send from a cache per round of deficit round robin. Below the MTU, the

@@ -80,7 +80,8 @@ fn what_waits_before_a_fast_link_is_what_a_slow_one_drains() {
 #[test]
 fn a_port_has_room_for_what_its_flows_do_not_get_further_on() {
     let mut text = chain(1, "1Gbit/s", &[("10Mbit/s", 5), ("10Mbit/s", 5), ("10Mbit/s", 5)]);
-    let near = "{ name = \"n{}\", first = 0, count = 30, attach = \"r2\", rate = \"1Gbit/s\" },]\n";
+    let near = "{ name = \"n{}\", first = 0, count = 30, attach = \"r2\", rate = \"1Gbit/s\", \
+                delay = \"1ms\" },]\n";
     let hosts = text.rfind("]\n").expect("the list of hosts ends");
     text.replace_range(hosts.., near);
     let text = format!(

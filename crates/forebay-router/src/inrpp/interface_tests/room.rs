@@ -9,10 +9,11 @@ use forebay_base::Rate;
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal};
 
 /// Of three flows the last may take no detour. The link and a detour send in turn: with pooled
-/// turns each flow has a third of both, without them a third of the link.
+/// turns that one has half of the link while the others take the detour between its turns, without
+/// them a third.
 #[test]
 fn what_leaves_on_a_detour_counts_in_turns_or_does_not() {
-    for (pooled_turns, plain) in [(true, 20), (false, 10)] {
+    for (pooled_turns, plain) in [(true, 15), (false, 10)] {
         let limits = CacheLimits { low_bytes: 1 << 20, high_bytes: 1 << 21, total_bytes: 1 << 22 };
         let settings = Settings { pooled_turns, ..Settings::default() };
         let interface = Interface::new(limits, PACKET, &settings);
@@ -30,7 +31,7 @@ fn what_leaves_on_a_detour_counts_in_turns_or_does_not() {
         }
         let [_, one, other, last] = sent;
         assert!(i32::abs_diff(last, plain) <= 1, "{pooled_turns}: {sent:?}");
-        assert!(i32::abs_diff(one, other) <= 2, "{pooled_turns}: {sent:?}");
+        assert!(one.min(other) > last, "{pooled_turns}: {sent:?}");
     }
 }
 

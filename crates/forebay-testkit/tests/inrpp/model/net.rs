@@ -132,7 +132,7 @@ impl Sender {
 }
 
 fn in_quarters(packets: u16) -> u16 {
-    u16::from(packets) * QUARTERS
+    packets * QUARTERS
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
