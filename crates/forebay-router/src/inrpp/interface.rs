@@ -267,10 +267,12 @@ impl<T> Interface<T> {
     /// share of the whole cache: its sender does not listen. What others need to start with, and
     /// the margin above S_high, is not its own.
     fn defies(&self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
+        if self.cache.bytes() <= self.limits.high_bytes {
+            return false;
+        }
         let Some(&since) = self.paused.get(&flow) else { return false };
         let own = self.cache.flow_bytes(flow);
         since + self.obeys_within <= now
-            && self.cache.bytes() > self.limits.high_bytes
             && own + u64::from(wire_len) > self.share_of(own, self.limits.total_bytes)
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
@@ -620,7 +622,9 @@ impl<T> Interface<T> {
     }
     fn note_paused(&mut self, now: Time, flow: FlowKey, ask: BackPressureSignal) {
         if ask != BackPressureSignal::Pause {
-            self.paused.remove(&flow);
+            if !self.paused.is_empty() {
+                self.paused.remove(&flow);
+            }
         } else if self.paused.len() < MAX_ASKED {
             self.paused.entry(flow).or_insert(now);
         }
