@@ -180,6 +180,7 @@ impl BackPressure {
         sound.then_some(BackPressure { ask, allowance, routers, nonce })
     }
     /// Overwrite the option that is there. False, and nothing changes, if there is none.
+    #[inline]
     pub fn overwrite(self, options: &mut OptionList) -> bool {
         options.overwrite_experiment(BACK_PRESSURE_EX_ID, &self.data())
     }
@@ -326,7 +327,7 @@ pub struct Found {
 }
 
 /// All that a router looks for, in one walk.
-#[inline]
+#[inline(always)] // what is not looked at is not made
 pub fn find_all(options: &OptionList) -> Found {
     // Most lists begin with the one, and end with it or with SACK blocks.
     let bytes = options.as_bytes();

@@ -649,20 +649,21 @@ impl<T> Interface<T> {
         // Each round ends in another state; the longest way is DB, S&D, B.
         for _ in 0..State::ALL.len() {
             let bytes = self.cache.bytes();
-            let over = now >= self.cancel_until || self.asked.is_empty();
+            let over = || now >= self.cancel_until || self.asked.is_empty();
             let next = match self.state {
                 State::Push if bytes > self.push_bytes => State::StoreDetour,
                 State::StoreDetour if bytes > self.limits.high_bytes => State::BackPressure,
                 State::StoreDetour if bytes == 0 => State::Push,
                 State::BackPressure if bytes < self.limits.low_bytes => State::Disable,
                 State::Disable if bytes > self.limits.high_bytes => State::BackPressure,
-                State::Disable if over && bytes > 0 => State::StoreDetour,
-                State::Disable if over => State::Push,
+                State::Disable if over() && bytes > 0 => State::StoreDetour,
+                State::Disable if over() => State::Push,
                 _ => return,
             };
             self.enter(now, next, rng);
         }
     }
+    #[inline(never)]
     fn enter(&mut self, now: Time, next: State, rng: &mut Rng) {
         self.paused.clear();
         match next {
