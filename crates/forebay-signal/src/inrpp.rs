@@ -180,6 +180,7 @@ impl BackPressure {
         sound.then_some(BackPressure { ask, allowance, routers, nonce })
     }
     /// Overwrite the option that is there. False, and nothing changes, if there is none.
+    #[inline]
     pub fn overwrite(self, options: &mut OptionList) -> bool {
         options.overwrite_experiment(BACK_PRESSURE_EX_ID, &self.data())
     }
@@ -326,7 +327,7 @@ pub struct Found {
 }
 
 /// All that a router looks for, in one walk.
-#[inline]
+#[inline(always)] // what is not looked at is not made
 pub fn find_all(options: &OptionList) -> Found {
     // Most lists begin with the one, and end with it or with SACK blocks.
     let bytes = options.as_bytes();
@@ -341,7 +342,12 @@ pub fn find_all(options: &OptionList) -> Found {
     {
         return Found { echo: Echo::read(data), ..Found::default() };
     }
-    if let Some((&[a, b, c, d, ref data @ ..], rest)) = bytes.split_first_chunk::<17>()
+    find_guarded(options)
+}
+/// The same of other lists: most begin with an option with a code, where links have keys.
+#[inline(never)]
+fn find_guarded(options: &OptionList) -> Found {
+    if let Some((&[a, b, c, d, ref data @ ..], rest)) = options.as_bytes().split_first_chunk::<17>()
         && [a, b, c, d] == head(GUARDED_BYTES, BACK_PRESSURE_EX_ID)
         && (rest.is_empty() || rest[0] == kind::SACK && rest.get(1) == Some(&(rest.len() as u8)))
     {
@@ -354,7 +360,6 @@ const fn head(len: u16, ex_id: u16) -> [u8; 4] {
     let [high, low] = ex_id.to_be_bytes();
     [kind::EXPERIMENT, len as u8, high, low]
 }
-#[inline(never)]
 fn walk_all(options: &OptionList) -> Found {
     let (mut back_pressure, mut echo, mut notice) = (None, None, None);
     for option in options.iter().filter(|option| option.kind == kind::EXPERIMENT) {

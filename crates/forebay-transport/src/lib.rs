@@ -21,6 +21,6 @@ mod tests;
 pub use api::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 pub use config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
 pub use connection::Connection;
-pub use mptcp::SIGNAL_BYTES;
-pub use options::data_option_bytes;
+pub use mptcp::{MOST_SIGNAL_BYTES, SIGNAL_BYTES};
+pub use options::{TIMESTAMP_BYTES, data_option_bytes};
 pub use presets::PRESETS;

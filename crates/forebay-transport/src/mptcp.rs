@@ -120,7 +120,9 @@ impl Opening {
 }
 
 /// Bytes of the option on a data segment that carries both keys.
-pub(crate) const KEYED_BYTES: u16 = KEYS_BYTES as u16 + 2;
+///
+/// The most that MPTCP puts on data.
+pub const MOST_SIGNAL_BYTES: u16 = KEYS_BYTES as u16 + 2;
 
 /// MP_CAPABLE with both keys and the length of the data after it: on the first bytes of a stream,
 /// until the peer has shown that it has the keys (section 3.1).
@@ -276,7 +278,7 @@ mod tests {
         }
         let mut keyed = OptionList::EMPTY;
         push_keyed(&all[2].0.write(), 100, &mut keyed);
-        assert_eq!(keyed.len(), usize::from(KEYED_BYTES));
+        assert_eq!(keyed.len(), usize::from(MOST_SIGNAL_BYTES));
         assert_eq!(Opening::read(Some(&keyed)), Some(all[2].0));
         let signal = Signal { mapping: Some((5, 1, 100)), ..Signal::default() };
         assert_eq!(Signal::read(Some(&keyed), 5), Some(signal));

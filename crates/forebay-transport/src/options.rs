@@ -2,8 +2,8 @@
 
 use forebay_base::{MAX_OPTION_BYTES, OptionList, kind};
 
-/// The timestamps option, unpadded.
-pub(crate) const TIMESTAMP_BYTES: usize = 10;
+/// Bytes of the timestamps option, unpadded (RFC 7323 section 3.2).
+pub const TIMESTAMP_BYTES: usize = 10;
 /// Option bytes of a full-sized data packet, padded: timestamps, and what its sender's controller
 /// stamps on all data. SACK blocks are on pure ACKs only.
 pub fn data_option_bytes(timestamps: bool, stamped: u16) -> u16 {

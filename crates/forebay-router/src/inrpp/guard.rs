@@ -94,8 +94,14 @@ impl Guard {
         (Signals { back_pressure: None, notice: None, echo, ..signals }, false)
     }
     /// Sign what leaves through `port`.
-    #[inline]
+    #[inline(always)]
     pub fn sign(&mut self, now: Time, port: PortId, packet: &Packet, arena: &mut Arena) {
+        if self.is_on() {
+            self.sign_for(now, port, packet, arena);
+        }
+    }
+    #[inline(never)]
+    fn sign_for(&mut self, now: Time, port: PortId, packet: &Packet, arena: &mut Arena) {
         let Some(Trust::Signed(keys)) = self.0.get_mut(port.index()) else { return };
         if packet.cold() != Handle::NONE
             && let Some(option) = guarded_mut(&mut arena.cold_mut(packet.cold()).tcp_options)

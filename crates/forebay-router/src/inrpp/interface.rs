@@ -267,10 +267,12 @@ impl<T> Interface<T> {
     /// share of the whole cache: its sender does not listen. What others need to start with, and
     /// the margin above S_high, is not its own.
     fn defies(&self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
+        if self.cache.bytes() <= self.limits.high_bytes {
+            return false;
+        }
         let Some(&since) = self.paused.get(&flow) else { return false };
         let own = self.cache.flow_bytes(flow);
         since + self.obeys_within <= now
-            && self.cache.bytes() > self.limits.high_bytes
             && own + u64::from(wire_len) > self.share_of(own, self.limits.total_bytes)
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
@@ -620,7 +622,9 @@ impl<T> Interface<T> {
     }
     fn note_paused(&mut self, now: Time, flow: FlowKey, ask: BackPressureSignal) {
         if ask != BackPressureSignal::Pause {
-            self.paused.remove(&flow);
+            if !self.paused.is_empty() {
+                self.paused.remove(&flow);
+            }
         } else if self.paused.len() < MAX_ASKED {
             self.paused.entry(flow).or_insert(now);
         }
@@ -645,20 +649,21 @@ impl<T> Interface<T> {
         // Each round ends in another state; the longest way is DB, S&D, B.
         for _ in 0..State::ALL.len() {
             let bytes = self.cache.bytes();
-            let over = now >= self.cancel_until || self.asked.is_empty();
+            let over = || now >= self.cancel_until || self.asked.is_empty();
             let next = match self.state {
                 State::Push if bytes > self.push_bytes => State::StoreDetour,
                 State::StoreDetour if bytes > self.limits.high_bytes => State::BackPressure,
                 State::StoreDetour if bytes == 0 => State::Push,
                 State::BackPressure if bytes < self.limits.low_bytes => State::Disable,
                 State::Disable if bytes > self.limits.high_bytes => State::BackPressure,
-                State::Disable if over && bytes > 0 => State::StoreDetour,
-                State::Disable if over => State::Push,
+                State::Disable if over() && bytes > 0 => State::StoreDetour,
+                State::Disable if over() => State::Push,
                 _ => return,
             };
             self.enter(now, next, rng);
         }
     }
+    #[inline(never)]
     fn enter(&mut self, now: Time, next: State, rng: &mut Rng) {
         self.paused.clear();
         match next {

@@ -229,8 +229,8 @@ impl Inrpp {
         }
     }
 
-    /// What counts of the signals of a packet that has come in over `port`.
-    #[inline]
+    /// What counts of the signals of a packet that has come in over `port`, where links have keys.
+    #[inline(never)]
     fn admit(
         &mut self,
         port: PortId,
@@ -238,7 +238,7 @@ impl Inrpp {
         signals: Signals,
         cx: &mut NodeContext<'_>,
     ) -> Signals {
-        if !self.guard.is_on() || signals.back_pressure.is_none() && signals.notice.is_none() {
+        if signals.back_pressure.is_none() && signals.notice.is_none() {
             return signals;
         }
         let (admitted, whole) = self.guard.admit(port, packet, signals, cx);
@@ -341,11 +341,14 @@ impl Inrpp {
     ) -> Verdict {
         let out = &mut self.ports[port.index()];
         out.log.offered_bytes += packet.wire_len() as u64;
-        let full = is_pushed_enough(out, flow, packet.wire_len(), cx.ports.backlog_bytes(port));
         // What the link takes in fragments alone is cut when it leaves: fragments of a segment are
         // no INRPP data, and one that a queue has no room for costs all of it.
         let leaves_whole = packet.wire_len() <= out.mtu_bytes || cx.ports.is_idle(port);
-        if full || !leaves_whole || !out.interface.passes(flow, echo) {
+        let backlog = || cx.ports.backlog_bytes(port);
+        if !leaves_whole
+            || !out.interface.passes(flow, echo)
+            || is_pushed_enough(out, flow, packet.wire_len(), backlog)
+        {
             return self.keep(port, flow, echo, packet, cx);
         }
         self.notify(port, flow, &mut packet, cx);
@@ -504,11 +507,13 @@ fn is_syn(packet: &Packet) -> bool {
     packet.tcp_fields().is_some_and(|tcp| tcp.flags.has(TcpFlags::SYN))
 }
 
-/// True if the queue of a port, which has this backlog, should not hold another packet of `flow`:
-/// it would wait without turns.
+/// True if the queue of a port, with this backlog in bytes, should not hold another packet of
+/// `flow`: it would wait without turns.
 #[inline]
-fn is_pushed_enough(out: &Port, flow: FlowKey, wire_len: u16, backlog_bytes: u64) -> bool {
-    flow.class() != Class::Plain && backlog_bytes + u64::from(wire_len) > out.push_room_bytes
+fn is_pushed_enough(out: &Port, flow: FlowKey, wire_len: u16, backlog: impl Fn() -> u64) -> bool {
+    flow.class() != Class::Plain
+        && out.push_room_bytes != u64::MAX
+        && backlog() + u64::from(wire_len) > out.push_room_bytes
 }
 
 /// True if it must not wait for data: closed loops are driven by ACKs. SYNs as well, whose flows
@@ -539,8 +544,10 @@ impl Forwarding for Inrpp {
         if !packet.decrement_ttl() {
             return Verdict::Drop(packet, DropReason::Ttl);
         }
-        let signals = Signals::of(&packet, cx.arena);
-        let signals = self.admit(in_port, &packet, signals, cx);
+        let mut signals = Signals::of(&packet, cx.arena);
+        if self.guard.is_on() {
+            signals = self.admit(in_port, &packet, signals, cx);
+        }
         if let Some(option) = signals.back_pressure {
             self.on_ack(in_port, option, &packet, cx);
         }
@@ -583,12 +590,14 @@ impl Forwarding for Inrpp {
         if !express && (!out.interface.is_open() || wire_len > out.mtu_bytes) {
             return None;
         }
-        let signals = Signals::of(packet, cx.arena);
+        let mut signals = Signals::of(packet, cx.arena);
         if signals.tag.is_some() || signals.notice.is_some() {
             return None;
         }
         if express {
-            let signals = self.admit(in_port, packet, signals, cx);
+            if self.guard.is_on() {
+                signals = self.admit(in_port, packet, signals, cx);
+            }
             if let Some(option) = signals.back_pressure {
                 self.on_ack(in_port, option, packet, cx);
             }
@@ -601,8 +610,8 @@ impl Forwarding for Inrpp {
             return None;
         }
         let (flow, _) = flow_of(packet, &signals, false);
-        if is_pushed_enough(&self.ports[port.index()], flow, wire_len, cx.ports.backlog_bytes(port))
-        {
+        let backlog = || cx.ports.backlog_bytes(port);
+        if is_pushed_enough(&self.ports[port.index()], flow, wire_len, backlog) {
             return None;
         }
         self.ports[port.index()].log.offered_bytes += wire_len as u64;

@@ -167,6 +167,19 @@ pub enum Problem {
         /// What it does not fit.
         what: String,
     },
+    /// Data of a protocol have more options than a TCP header holds.
+    #[error(
+        "data of `{protocol}` have {option_bytes} bytes of TCP options ({parts}), and a header \
+         holds 40"
+    )]
+    OptionsTooLong {
+        /// Its name.
+        protocol: String,
+        /// All of them, without padding, in bytes.
+        option_bytes: usize,
+        /// What they are made of.
+        parts: String,
+    },
     /// A CSV file whose rows cannot be read.
     #[error("{0}")]
     Csv(String),

@@ -104,12 +104,14 @@ impl Problem {
     fn texts(&mut self) -> Vec<(&mut String, usize)> {
         use Problem::{
             Conflict, Csv, Duplicate, File, Map, MissingKey, NoFlows, NoRoute, NotAssignment,
-            OutOfRange, PacketTooLarge, Syntax, Trace, Unit, UnknownCell, UnknownKey, UnknownName,
-            WrongType,
+            OptionsTooLong, OutOfRange, PacketTooLarge, Syntax, Trace, Unit, UnknownCell,
+            UnknownKey, UnknownName, WrongType,
         };
         match self {
             NotAssignment(text) | UnknownKey(text) => vec![(text, MAX_SHOWN)],
-            UnknownName { name, .. } | Duplicate { name, .. } => vec![(name, MAX_SHOWN)],
+            UnknownName { name, .. }
+            | Duplicate { name, .. }
+            | OptionsTooLong { protocol: name, .. } => vec![(name, MAX_SHOWN)],
             WrongType { expected, found } | OutOfRange { found, expected } => {
                 vec![(found, MAX_SHOWN), (expected, MAX_SAID)]
             }

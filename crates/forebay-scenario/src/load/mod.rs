@@ -17,7 +17,7 @@ use crate::keys::inrpp::NAME;
 use crate::keys::routes;
 use crate::keys::tcp::Tcp;
 use crate::model::protocols::Names;
-use crate::plan::{caches, inrpp_keys, mtu_check, network, outline, queues, samples};
+use crate::plan::{caches, inrpp_keys, mtu_check, network, option_space, outline, queues, samples};
 use crate::registry::tables::{self, ParamTables};
 use crate::registry::{Registry, named};
 use crate::resolve::{
@@ -179,6 +179,7 @@ fn check_sizes(
     if made_of.iter().any(|key| faults.about(key) || topology.lost.has_key(key)) {
         return;
     }
+    option_space::check(scenario, file, faults);
     mtu_check::check(scenario, file, topology, faults);
     queues::check(scenario, topology, faults);
     if faults.is_empty() {

@@ -8,6 +8,7 @@ pub mod memory_estimate;
 pub(crate) mod mtu_check;
 pub(crate) mod network;
 pub(crate) mod notes;
+pub(crate) mod option_space;
 pub(crate) mod outline;
 pub(crate) mod queues;
 pub(crate) mod samples;

@@ -16,7 +16,7 @@ use crate::resolve::buffers::{self, Needed};
 use crate::resolve::tcp;
 use crate::resolve::topology::Topology;
 use forebay_base::{Rng, Stream};
-use forebay_cc::{AckPolicy, AnyController, Controller, Init, LossPolicy};
+use forebay_cc::{AckPolicy, AnyController, Controller, Init, LossPolicy, Traits};
 use forebay_transport::{SIGNAL_BYTES, TcpConfig, data_option_bytes};
 
 impl Scenario {
@@ -50,13 +50,18 @@ impl Scenario {
 
     /// Bytes of options that the sender of a protocol puts on all data.
     fn stamped_bytes(&self, protocol: &str) -> u16 {
-        let traits = self.controller(protocol).traits();
+        let traits = self.traits(protocol);
         traits.option_bytes + if traits.multipath { SIGNAL_BYTES } else { 0 }
     }
 
     /// The connections of a protocol are those of MPTCP.
     pub(crate) fn is_multipath(&self, protocol: &str) -> bool {
-        self.controller(protocol).traits().multipath
+        self.traits(protocol).multipath
+    }
+
+    /// What its controllers say of themselves.
+    pub(crate) fn traits(&self, protocol: &str) -> Traits {
+        self.controller(protocol).traits()
     }
 
     /// A controller of that protocol at its start.

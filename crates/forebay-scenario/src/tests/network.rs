@@ -126,6 +126,50 @@ impl forebay_cc::Controller for Never {
     fn on_rto(&mut self, _: Time, _: &forebay_cc::Timeout) {}
 }
 
+/// It puts this many bytes of options on all data, over several paths or one.
+struct Stamps(u16, bool);
+
+impl forebay_cc::Controller for Stamps {
+    fn limits(&self) -> forebay_cc::Limits {
+        forebay_cc::Limits::window(1)
+    }
+    fn traits(&self) -> forebay_cc::Traits {
+        let Stamps(option_bytes, multipath) = *self;
+        forebay_cc::Traits { option_bytes, multipath, ..Default::default() }
+    }
+    fn on_ack(&mut self, _: Time, _: &forebay_cc::Ack<'_>) {}
+    fn on_congestion(&mut self, _: Time, _: &forebay_cc::Congestion) {}
+    fn on_rto(&mut self, _: Time, _: &forebay_cc::Timeout) {}
+}
+
+#[test]
+fn options_on_data_that_do_not_fit_into_a_header_are_refused() {
+    let mut registry = Registry::default();
+    for (name, bytes, multipath) in
+        [("most", 8, true), ("guarded", 17, true), ("alone", 30, false), ("too-long", 41, false)]
+    {
+        let build = move |_: &NoParams, _: forebay_cc::Init| Stamps(bytes, multipath);
+        registry.register(Registration::new(name, build)).expect("registers");
+    }
+    let registry = Arc::new(registry);
+    let load = |set: &[&str]| {
+        let set = set.iter().map(ToString::to_string).collect();
+        let options = LoadOptions { set, registry: registry.clone(), ..LoadOptions::default() };
+        Scenario::parse(SMALL, "small.toml", &options)
+    };
+    let refused = |set: &[&str]| load(set).expect_err("refused").to_string();
+    let stamps = "tcp.timestamps=true";
+    assert!(load(&[stamps, "protocols=[\"most\", \"alone\"]"]).is_ok());
+    let told = refused(&[stamps, "protocols=[\"most\", \"guarded\"]"]);
+    let expected = "data of `guarded` have 49 bytes of TCP options (17 of its controller, 22 of \
+                    MPTCP, 10 of timestamps), and a header holds 40";
+    assert!(told.contains(expected), "{told}");
+    assert!(told.contains("protocols") && told.contains("tcp_of.guarded.timestamps"), "{told}");
+    assert!(load(&["tcp.timestamps=false", "protocols=[\"guarded\"]"]).is_ok());
+    let told = refused(&["flows.0.protocol=too-long"]);
+    assert!(told.contains("flows.0.protocol") && !told.contains("makes room"), "{told}");
+}
+
 #[test]
 fn a_registered_controller_asks_for_ports_and_routers_by_name() {
     let mut registry = Registry::default();

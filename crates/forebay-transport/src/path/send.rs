@@ -244,7 +244,7 @@ impl Path {
     fn signal_bytes(&self, cx: &Cx<'_>, start: u64) -> u16 {
         match &cx.sharing {
             None => 0,
-            Some(sharing) if self.keys_of(sharing, start).is_some() => mptcp::KEYED_BYTES,
+            Some(sharing) if self.keys_of(sharing, start).is_some() => mptcp::MOST_SIGNAL_BYTES,
             Some(_) => mptcp::SIGNAL_BYTES,
         }
     }
