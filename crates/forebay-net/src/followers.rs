@@ -45,9 +45,6 @@ fn fault_of(flows: &[FlowSpec], flow: FlowId, spec: &FlowSpec) -> Option<&'stati
     if life.after.is_none() && life.stop.is_some_and(|stop| stop < spec.start) {
         return Some("it stops before it starts");
     }
-    if spec.paths.len() > 1 && (life.stop.is_some() || life.write.is_some()) {
-        return Some("a flow over several paths writes all it has at once");
-    }
     let Writing { rate, chunk_bytes, periods } = life.write?;
     if rate.is_some() && !(1..=MAX_CHUNK_BYTES).contains(&chunk_bytes) {
         return Some("a chunk has 1 to 2^24 - 1 bytes");

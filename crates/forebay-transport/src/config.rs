@@ -124,9 +124,10 @@ pub struct TcpConfig {
     pub send_buffer_bytes: u64,
     /// Limited transmit (RFC 3042).
     pub limited_transmit: bool,
-    /// Over several paths, where the window of the peer is full and the fastest path has room: it
-    /// sends again what holds the window up, and the path that carries that halves its cwnd.
-    // Raiciu et al., "How hard can it be?", 2012, section 4.2; on in the first MPTCP of Linux.
+    /// Over several paths: when windows or the end of the stream leave a path idle, it sends again
+    /// what others deliver later; a path that holds up a full window halves its cwnd; and a path
+    /// gets data only if the windows have room for what faster ones send in its RTT.
+    // Raiciu et al., "How hard can it be?", 2012, section 4.2; Ferlin et al., "BLEST", 2016.
     pub opportunistic_retransmission: bool,
     /// Negotiate ECN (RFC 3168).
     pub ecn: bool,

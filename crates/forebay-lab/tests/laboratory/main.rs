@@ -11,6 +11,7 @@ mod drop_lines;
 mod general;
 mod hops;
 mod kernel;
+mod multipath;
 mod network;
 mod observed;
 mod panics;

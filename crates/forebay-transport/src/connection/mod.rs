@@ -391,6 +391,9 @@ impl Connection {
     pub fn held_back(&self, now: Time) -> [Span; 2] {
         let (mut counters, end) = (self.counters, self.progress.ended.map_or(now, |(_, at)| at));
         self.paths.iter().for_each(|path| path.add_buffer_limit(end, &mut counters));
+        if let Some(streams) = &self.streams {
+            streams.add_buffer_limit(end, &mut counters);
+        }
         [counters.held_by_peer, counters.held_by_buffer]
     }
     /// The state of `path` for series and reports.
@@ -530,7 +533,7 @@ impl Connection {
     #[inline]
     fn schedule(&mut self, now: Time) {
         if let Some(streams) = &mut self.streams {
-            streams.schedule(now, &mut self.paths, &self.config);
+            streams.schedule(now, &mut self.paths, &self.config, &mut self.counters);
         }
     }
     /// A path timed out: others carry what it has not delivered.

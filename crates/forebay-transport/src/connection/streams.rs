@@ -5,12 +5,15 @@
 //! is acknowledged. The stream ends when both ends know that it was delivered; the paths end with
 //! it, without a FIN of their own.
 
+mod windows;
+
 use super::Role;
 use super::paths::Paths;
 use super::subflows::Subflows;
+use crate::api::Counters;
 use crate::config::TcpConfig;
 use crate::mptcp::Signal;
-use crate::path::{Path, Received, Sharing, State};
+use crate::path::{BufferLimit, Received, Sharing, State};
 use crate::ranges::{Range, RangeSet};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -52,17 +55,14 @@ pub(super) struct Streams {
     /// When an ACK is to carry the DATA_FIN; [`Time::MAX`]: it is on data, or acknowledged.
     fin_due: Time,
     fin_repeats: u32,
-    /// The byte that was sent again because it held up the window, and when the path that carries
-    /// it may be slowed down again.
-    unblocked: u64,
+    /// What more than one path carries, or has carried.
+    resent: RangeSet,
+    /// When a path that holds up the window may be slowed down again.
     next_penalty: Time,
+    /// Which buffers alone hold new data back.
+    limit: BufferLimit,
     pub(super) siblings: Vec<Sibling>,
 }
-
-/// Windows up to this many segments do not deliver soon what they hold up.
-const SMALL_WINDOW_SEGMENTS: u64 = 4;
-/// Nor do paths with an RTT that many times as long.
-const MUCH_SLOWER: u64 = 4;
 
 impl Streams {
     pub(super) fn new(subflows: Subflows, role: Role, send: Option<u64>, mss: u16) -> Streams {
@@ -83,8 +83,9 @@ impl Streams {
             fin_at: None,
             fin_due: Time::MAX,
             fin_repeats: 0,
-            unblocked: u64::MAX,
+            resent: RangeSet::default(),
             next_penalty: Time::ZERO,
+            limit: BufferLimit::default(),
             siblings: Vec::new(),
         }
     }
@@ -169,6 +170,7 @@ impl Streams {
         let ack = signal.ack.and_then(|a| widen(a, self.numbers[0], self.una));
         if let Some(ack) = ack.filter(|&a| a > self.una && a <= self.nxt + 1) {
             self.una = ack;
+            self.resent.trim_below(ack);
         }
         let alone = signal.ends_alone();
         let mapping = signal.mapping.filter(|&(.., length)| length > 0);
@@ -249,23 +251,23 @@ impl Streams {
 
     /// Assign data to paths: what is to be reinjected first; to the path with the lowest RTT that
     /// has room.
-    pub(super) fn schedule(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) {
+    pub(super) fn schedule(
+        &mut self,
+        now: Time,
+        paths: &mut Paths,
+        config: &TcpConfig,
+        counters: &mut Counters,
+    ) {
         for (index, path) in paths.iter().enumerate() {
             if path.is_usable() && self.subflows.is_open(index) {
                 self.edge = self.edge.max(self.una + path.peer_window());
             }
         }
         while self.reinject_one(now, paths, config) {}
-        while let Some(len) = self.next_len(config) {
-            let Some(path) = self.best(now, paths, config, len, 0) else {
-                paths.iter_mut().for_each(Path::note_assigned_full);
-                break;
-            };
-            let len = len.min(path.chunk());
-            path.assign(self.nxt, len);
-            self.nxt += len;
-        }
-        if config.opportunistic_retransmission && self.is_held_up(config) {
+        let limit = self.assign_new(now, paths, config);
+        self.limit.change(limit, now, counters);
+        let idle = limit.is_any() || self.nxt == self.end;
+        if config.opportunistic_retransmission && idle && self.una < self.nxt {
             self.unblock(now, paths, config);
         }
         let opened = paths.iter().any(|path| path.state() == State::Established);
@@ -291,8 +293,9 @@ impl Streams {
             let carried = if carried == everyone { 0 } else { carried };
             let wanted = range.len().min(self.mss_bytes);
             if let Some(path) = self.best(now, paths, config, wanted, carried) {
-                let len = wanted.min(path.chunk());
-                path.assign(range.start, len);
+                let len = wanted.min(paths[path].chunk());
+                paths[path].assign(range.start, len);
+                self.resent.insert(range.start, range.start + len, |_, _| ());
                 self.reinjections[index].range.start += len;
                 return true;
             }
@@ -300,62 +303,21 @@ impl Streams {
         false
     }
 
-    /// Data waits, and the windows of the stream are full.
-    fn is_held_up(&self, config: &TcpConfig) -> bool {
-        self.nxt > self.una && self.nxt < self.end && self.next_len(config).is_none()
-    }
-    /// The fastest path with room sends the first byte that is not acknowledged again, if it has
-    /// not; the path that carries that slows down, once in a round trip of its own.
-    fn unblock(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) {
-        if self.unblocked == self.una && now < self.next_penalty {
-            return;
-        }
-        let (una, len) = (self.una, self.mss_bytes.min(self.nxt - self.una));
-        let Some(fast) = self.best(now, paths, config, len, 0) else { return };
-        let (fast_rtt, again) = (fast.rank(), fast.carries(una));
-        if again {
-            return;
-        }
-        let Some(slow) = paths.iter_mut().find(|path| path.is_usable() && path.carries(una)) else {
-            return;
-        };
-        let slow_rtt = slow.rank();
-        let stuck = slow.cwnd_segments() <= SMALL_WINDOW_SEGMENTS;
-        if slow_rtt > fast_rtt && now >= self.next_penalty {
-            slow.penalise(now);
-            self.next_penalty = now + Span::from_nanos(slow_rtt);
-        }
-        let slower = slow_rtt / MUCH_SLOWER > fast_rtt;
-        if (stuck || slower)
-            && let Some(fast) = self.best(now, paths, config, len, 0)
-        {
-            fast.assign(una, len.min(fast.chunk()));
-            self.unblocked = una;
-        }
-    }
-
-    /// Length of the next piece of new data that the windows of the stream allow.
-    fn next_len(&self, config: &TcpConfig) -> Option<u64> {
-        let room = self.edge.min(self.una + config.send_buffer_bytes).saturating_sub(self.nxt);
-        let len = (self.end - self.nxt).min(self.mss_bytes);
-        (len > 0 && len <= room).then_some(len)
-    }
-
     /// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in
     /// `excluded`.
-    fn best<'a>(
+    fn best(
         &self,
         now: Time,
-        paths: &'a mut Paths,
+        paths: &Paths,
         config: &TcpConfig,
         len: u64,
         excluded: u64,
-    ) -> Option<&'a mut Path> {
-        let candidates = paths.iter_mut().enumerate();
+    ) -> Option<usize> {
+        let candidates = paths.iter().enumerate();
         let open = candidates.filter(|(i, p)| {
             excluded >> i & 1 == 0 && self.subflows.is_open(*i) && p.has_room(now, config, len)
         });
-        open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(_, p)| p)
+        open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(i, _)| i)
     }
 }
 

@@ -21,6 +21,7 @@ mod sender;
 
 use crate::api::{Counters, PathSetup, PathView, Role, RttSummary};
 use crate::config::TcpConfig;
+use crate::ranges::{Range, RangeSet};
 use fast_path::FastPathState;
 use forebay_base::{Histogram, IpVersion, OptionList, PortId, Span, TcpFlags, Time};
 use forebay_cc::{Congestion, CongestionCause, Controller, PieceView, SeriesSample, Sibling};
@@ -28,9 +29,11 @@ use handshake::Handshake;
 use mapping::Mapping;
 use receiver::Receiver;
 use recovery::LossRecovery;
+use scoreboard::{LOST, SACKED};
 use sender::Sender;
 
 pub(crate) use input::{Incoming, Received, options_of};
+pub(crate) use sender::BufferLimit;
 
 /// The most that may be sent and not acknowledged: half of what `widen` can distinguish.
 const MAX_OUTSTANDING_BYTES: u64 = 1 << 30;
@@ -287,13 +290,58 @@ impl Path {
         let una = self.sender.una();
         self.sender.mappings().into_iter().flat_map(move |mappings| mappings.from(una))
     }
+    /// Bytes assigned and not delivered.
+    pub(crate) fn pending(&self) -> u64 {
+        self.sender.in_flight() + self.sender.send_end() - self.sender.nxt()
+    }
+    /// RTT to expect of the next packet, in ns: the smallest one if nothing is in flight, because
+    /// there is no newer sample than that of a queue that is gone. 0 before the first data, because
+    /// the sample of a handshake may include the timeout of a SYN-ACK.
+    pub(crate) fn next_rtt(&self) -> u64 {
+        match self.pending() {
+            0 if self.sender.sent_bytes() == 0 => 0,
+            0 => self.rank().min(self.recovery.rtt().min().as_nanos()),
+            _ => self.rank(),
+        }
+    }
+    /// The first data from offset `from` on that is not in `known`, that it has not delivered, and
+    /// that another path would deliver earlier: its ACK is due only after `rtt_ns`, the RTT of that
+    /// path, or is overdue by more than that.
+    pub(crate) fn first_late(
+        &self,
+        now: Time,
+        from: u64,
+        rtt_ns: u64,
+        known: &RangeSet,
+    ) -> Option<Range> {
+        let (mappings, board) = (self.sender.mappings()?, self.sender.board());
+        let segments = (0..board.len()).map(|index| board.get(index));
+        let missing = segments.filter(|segment| segment.len > 0 && !segment.is(SACKED));
+        let sent = missing.map(|segment| {
+            let age = if segment.is(LOST) { Span::ZERO } else { now.since(segment.sent_at) };
+            (segment.start, u64::from(segment.len), age)
+        });
+        let late = |age: Span| age.as_nanos().abs_diff(self.rank()) > rtt_ns;
+        let new = |path: u64, len: u64| {
+            let (data, run) = mappings.locate(path)?;
+            let (start, end) = (data.max(from), data + len.min(run));
+            let start = known.containing(start).map_or(start, |range| range.end);
+            (start < end).then_some(Range { start, end })
+        };
+        let found = sent.filter(|&(.., age)| late(age)).find_map(|(path, len, _)| new(path, len));
+        let unsent = || {
+            let mut runs = mappings.from(self.sender.nxt()).filter(|_| late(Span::ZERO));
+            runs.find_map(|run| new(run.path, run.len))
+        };
+        found.or_else(unsent)
+    }
     /// It has assigned, and not seen acknowledged, the byte at data offset `data`.
     pub(crate) fn carries(&self, data: u64) -> bool {
         self.unacked_runs().any(|run| (run.data..run.data + run.len).contains(&data))
     }
-    /// Congestion window in segments.
-    pub(crate) fn cwnd_segments(&self) -> u64 {
-        self.recovery.cwnd(&self.sender.limits()) / self.sender.mss()
+    /// Congestion window in bytes.
+    pub(crate) fn cwnd(&self) -> u64 {
+        self.recovery.cwnd(&self.sender.limits())
     }
     /// Less may be in flight: what it carries holds up the others. Not while it repairs losses.
     pub(crate) fn penalise(&mut self, now: Time) {

@@ -140,6 +140,61 @@ fn a_small_window_is_not_held_up_by_a_slow_path() {
     }
 }
 
+/// A delay of 10 ms, and a long one, both with queues of 10 packets: with any window the goodput is
+/// at least that of the short path alone. While the window holds back data that the long path has
+/// room for, that is counted.
+#[test]
+fn a_long_path_does_no_harm_with_any_window() {
+    let bytes = 20_000 * MSS;
+    let hops = |delays: &[u64]| -> Vec<[Hop; 2]> {
+        let rate = Rate::mbps(10);
+        delays.iter().map(|&d| [Hop::link(ms(d), rate, 10), Hop::wire(ms(d))]).collect()
+    };
+    for kilobytes in [64, 128, 256, 512] {
+        let config = TcpConfig { receive_buffer_bytes: kilobytes * 1000, ..config() };
+        let pair = |delays: &[u64], algorithm: &str| {
+            let wiring = Wiring::new(config.clone(), Some(bytes), ms(delays[0]));
+            coupled(Wiring { hops: hops(delays), ..wiring }, algorithm)
+        };
+        let alone = goodput(pair(&[10], "mptcp"), bytes);
+        for long in [40, 100, 200, 450] {
+            for algorithm in ["mptcp", "mptcp-olia"] {
+                let both = goodput(pair(&[10, long], algorithm), bytes);
+                assert!(
+                    both >= 0.98 * alone,
+                    "{kilobytes} kB, {long} ms, {algorithm}: {both} against {alone} Mbit/s"
+                );
+            }
+        }
+        // A larger one is not full often: the long path loses packets at small windows.
+        if kilobytes > 256 {
+            continue;
+        }
+        let mut pair = pair(&[10, 200], "mptcp");
+        pair.finish(Time::from_secs(600));
+        let [by_peer, by_buffer] = pair.ends[0].held_back(pair.now);
+        assert!(by_peer > Span::from_secs(1) && by_buffer == Span::ZERO, "{by_peer}");
+    }
+}
+
+/// 50 Mbit/s over 1 ms, and 2 Mbit/s over 5 ms with a queue of 100 packets, 0.5 s: at the end the
+/// fast path carries what waits on the slow one, each byte once.
+#[test]
+fn the_end_does_not_wait_for_a_slow_path() {
+    let bytes = 10_000 * MSS;
+    let fast = [Hop::link(ms(1), Rate::mbps(50), 20), Hop::wire(ms(1))];
+    let slow = [Hop::link(ms(5), Rate::mbps(2), 100), Hop::wire(ms(5))];
+    let pair = |hops: Vec<[Hop; 2]>, algorithm: &str| {
+        let wiring = Wiring::new(config(), Some(bytes), ms(1));
+        coupled(Wiring { hops, ..wiring }, algorithm)
+    };
+    let alone = goodput(pair(vec![fast.clone()], "mptcp"), bytes);
+    for algorithm in ["mptcp", "mptcp-olia"] {
+        let both = goodput(pair(vec![fast.clone(), slow.clone()], algorithm), bytes);
+        assert!(both >= alone, "{algorithm}: {both} against {alone} Mbit/s");
+    }
+}
+
 /// Path 2 dies: its data come over the other within its RTO and a round trip, and no byte is
 /// missing.
 #[test]

@@ -9,7 +9,7 @@
 //! of it together.
 
 mod window;
-pub(super) use window::BufferLimit;
+pub(crate) use window::BufferLimit;
 
 use super::MAX_OUTSTANDING_BYTES;
 use super::handshake::{Handshake, Negotiated};

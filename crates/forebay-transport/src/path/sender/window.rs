@@ -13,21 +13,30 @@ use forebay_cc::{Ack, Controller, Delivered};
 
 /// Why new data cannot leave while the congestion window has room.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(in crate::path) struct BufferLimit {
-    peer_window: bool,
-    send_buffer: bool,
+pub(crate) struct BufferLimit {
+    pub peer_window: bool,
+    pub send_buffer: bool,
 }
 
 impl BufferLimit {
     #[inline]
-    fn is_any(self) -> bool {
+    pub(crate) fn is_any(self) -> bool {
         self.peer_window || self.send_buffer
+    }
+    /// From `now` on it is `limit`.
+    pub(crate) fn change(&mut self, limit: BufferLimit, now: Time, counters: &mut Counters) {
+        if *self != limit {
+            self.end(now, counters);
+            *self = limit;
+            self.begin(now, counters);
+        }
     }
     /// Begin at `now`: until the end, the totals are short of that time (they wrap).
     fn begin(self, now: Time, counters: &mut Counters) {
         self.add(now.since(Time::ZERO).as_nanos().wrapping_neg(), counters);
     }
-    fn end(self, now: Time, counters: &mut Counters) {
+    /// End at `now`, or show what the totals are then.
+    pub(crate) fn end(self, now: Time, counters: &mut Counters) {
         self.add(now.since(Time::ZERO).as_nanos(), counters);
     }
     fn add(self, nanos: u64, counters: &mut Counters) {
