@@ -199,12 +199,14 @@ struct Tcp {
     init: Init,
     cubic: Cubic,
     fate: Fate,
+    /// What the last timeout took away.
+    before_timeout: Option<Loop>,
 }
 
 impl Tcp {
     fn new(init: Init) -> Tcp {
         let cubic = Cubic::new(&cubic::Params::default(), init.clone());
-        Tcp { cubic, init, fate: Fate::default() }
+        Tcp { cubic, init, fate: Fate::default(), before_timeout: None }
     }
     /// What CUBIC knew is of another path.
     fn restart(&mut self) {
@@ -285,15 +287,13 @@ pub struct Inrpp {
     /// A router has asked it to slow down, or given it an allowance, ever.
     slowed: bool,
     flow: Loop,
-    /// What the last timeout took away.
-    before_timeout: Option<Loop>,
     nonce: Option<Nonce>,
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
     /// It has sent a SYN: it is the client.
     opens: bool,
     /// What may be sent before anything has arrived: rule 13.
-    first_flight_bytes: Option<u64>,
+    first_flight_bytes: u64,
     /// Data carry notices: rules 11 and 12.
     notifies: bool,
     /// The echo of `nonce`, or an empty notice, ready to be written.
@@ -328,11 +328,10 @@ impl Inrpp {
             contrary: 0,
             slowed: false,
             flow: Loop::Open,
-            before_timeout: None,
             nonce: None,
             held_rto: None,
             opens: false,
-            first_flight_bytes: None,
+            first_flight_bytes: Limits::MAX_CWND_BYTES,
             notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
@@ -374,7 +373,7 @@ impl Inrpp {
             return signal;
         }
         let offered_bytes = u64::from(signal.allowance) * self.mss_bytes;
-        self.first_flight_bytes = Some(offered_bytes.max(FIRST_FLIGHT_BYTES));
+        self.first_flight_bytes = offered_bytes.max(FIRST_FLIGHT_BYTES);
         BackPressure { allowance: 0, ..signal }
     }
 
@@ -401,7 +400,7 @@ impl Inrpp {
             self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
         }
         if signal.ask != BackPressureSignal::Nothing {
-            self.before_timeout = None;
+            self.tcp.before_timeout = None;
         }
         let allowed_bytes = u64::from(signal.allowance) * self.mss_bytes;
         let from_bytes = in_flight_bytes.max(allowed_bytes).max(self.mss_bytes);
@@ -507,7 +506,7 @@ impl Controller for Inrpp {
         match self.flow {
             Loop::Open => {
                 let wary = self.tcp.fate.missing.map(|(_, in_flight_bytes)| in_flight_bytes);
-                let most = self.first_flight_bytes.unwrap_or(Limits::MAX_CWND_BYTES);
+                let most = self.first_flight_bytes;
                 Limits::window(wary.unwrap_or(most))
             }
             Loop::Closed { credits, .. } => Limits {
@@ -553,7 +552,7 @@ impl Controller for Inrpp {
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
         if ack.delivered_bytes > 0 {
-            self.first_flight_bytes = None;
+            self.first_flight_bytes = Limits::MAX_CWND_BYTES;
         }
         let signal = ack.options.and_then(|options| self.signal(options));
         if let Some(signal) = signal {
@@ -603,7 +602,7 @@ impl Controller for Inrpp {
         }
         if self.slowed {
             if timeout.first {
-                self.before_timeout = Some(self.flow);
+                self.tcp.before_timeout = Some(self.flow);
             }
             self.flow = Loop::Ramp { cwnd_bytes: self.mss_bytes };
         }
@@ -613,7 +612,7 @@ impl Controller for Inrpp {
         if !self.pooled {
             return self.tcp.cubic.on_spurious(now);
         }
-        if let Some(flow) = self.before_timeout.take() {
+        if let Some(flow) = self.tcp.before_timeout.take() {
             self.flow = flow;
         }
     }

@@ -148,7 +148,7 @@ pub struct ReproduceArgs {
     /// Fewer seeds
     #[arg(long)]
     pub quick: bool,
-    /// Folder of s3_links.csv, s3_hosts.csv and s3_flows.csv; without it experiments on that map are
+    /// Folder of s3_links.csv, s3_hosts.csv, s3_flows.csv; without it experiments on that map are
     /// skipped
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,

@@ -82,8 +82,8 @@ pub struct Settings {
     pub detours: bool,
     /// True: what a flow sends on detours counts in its turns, and the flows of a port share link
     /// and detours equally, those too that may take no detour, such as TCP. False: the flows share
-    /// the link alone, and those that may take detours have these on top, as in the paper (Fig. 19).
-    /// Default: true.
+    /// the link alone, and those that may take detours have these on top, as in the paper
+    /// (Fig. 19). Default: true.
     pub pooled_turns: bool,
     /// Time between two probes of a detour, T_p. Range: 100us to 10s. Default: "10ms".
     pub probe_interval: Span,

@@ -88,8 +88,8 @@ sections! {
             /// Number of ports of the switches of a fat tree: half of those of edge switches are
             /// for hosts. Range: even, 2 or more. Example: 4.
             ports: u32,
-            /// Length of a side of the square of a Gabriel graph, in km. Range: more than 0, at most
-            /// 1000000. Default: 1000.
+            /// Length of a side of the square of a Gabriel graph, in km. Range: more than 0, at
+            /// most 1000000. Default: 1000.
             side_km: Number,
             /// Seed of the random choices of a generator; the seed of a run does not change the
             /// map. Default: 1.

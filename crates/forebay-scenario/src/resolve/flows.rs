@@ -475,8 +475,9 @@ impl Reach {
         &mut self,
         topology: &Topology,
         [src, dst]: [NodeId; 2],
-        (leaves, enters): (PortId, PortId),
+        ports: (PortId, PortId),
     ) -> bool {
+        let (leaves, enters) = ports;
         let next = |node: NodeId, port: PortId| {
             topology.ports(node).get(port.index()).map(|&id| topology.other_end(id))
         };

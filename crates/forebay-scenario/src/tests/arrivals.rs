@@ -219,7 +219,8 @@ fn pairs_are_random_and_the_same_for_all_seeds() {
     // Each host once at either end, and none with itself.
     let all = PAIRS.replace("count = 4, attach", "count = 40, attach");
     let text = format!(
-        "{all}flows = [{{ src = 'a{{}}', dst = 'a{{}}', count = 40, packets = 1, pairs = 'permuted' }}]"
+        "{all}flows = [{{ src = 'a{{}}', dst = 'a{{}}', count = 40, packets = 1, \
+         pairs = 'permuted' }}]"
     );
     let specs = flows(&text, 1);
     let ends: Vec<_> = specs.iter().map(|flow| (flow.src, flow.dst)).collect();
@@ -252,10 +253,8 @@ fn more_than_a_link_carries_is_noted() {
     let notes = parse(&with(&[group; 2].join(", "))).notes();
     assert_eq!(
         notes,
-        [
-            "links.core: arrivals of flows offer 1.200 of its rate, more than it carries: what waits \
-          grows for as long as flows arrive"
-        ]
+        ["links.core: arrivals of flows offer 1.200 of its rate, more than it carries: what \
+             waits grows for as long as flows arrive"]
     );
 }
 
@@ -280,7 +279,8 @@ fn what_is_wrong_with_arrivals_is_told_with_its_place() {
         ),
         (
             "packets = 1, arrivals = { load = 0.5 }",
-            "arrivals: the key `link` is missing: the link whose rate `load` is a share of; or `of`, a rate",
+            "arrivals: the key `link` is missing: the link whose rate `load` is a share of; or `of`, \
+             a rate",
         ),
         (
             "packets = 1, arrivals = { load = 0.5, link = 'core', of = '1Mbit/s' }",
@@ -297,7 +297,8 @@ fn what_is_wrong_with_arrivals_is_told_with_its_place() {
         ),
         (
             "packets = 1, arrivals = { per_s = 1, process = 'ppbp' }",
-            "arrivals: the key `write.rate` is missing: the rate of a burst, without periods, of flows that have a size",
+            "arrivals: the key `write.rate` is missing: the rate of a burst, without periods, of \
+             flows that have a size",
         ),
         (
             "endless = true, arrivals = { load = 0.5, link = 'core' }",
