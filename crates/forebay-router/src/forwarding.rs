@@ -59,6 +59,8 @@ pub struct RouterPort {
     pub mtu_bytes: u16,
     /// The node at its other end, if that is a router of the same kind.
     pub neighbour: Option<NodeId>,
+    /// True if it is a router of another kind.
+    pub foreign: bool,
 }
 
 /// Inputs to build a router.

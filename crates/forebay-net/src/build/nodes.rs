@@ -36,11 +36,12 @@ pub(super) fn build_nodes(
 fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -> Vec<RouterPort> {
     let lead = |link: &LinkId| {
         let link = &spec.links[link.index()];
-        let neighbour = match &spec.nodes[link.to.index()].kind {
-            NodeKind::Router(other) if other.is_same_kind(forwarding) => Some(link.to),
-            NodeKind::Router(_) | NodeKind::Host => None,
+        let (neighbour, foreign) = match &spec.nodes[link.to.index()].kind {
+            NodeKind::Router(other) if other.is_same_kind(forwarding) => (Some(link.to), false),
+            NodeKind::Router(_) => (None, true),
+            NodeKind::Host => (None, false),
         };
-        RouterPort { rate: link.channel.rate(), mtu_bytes: link.wire.mtu_bytes, neighbour }
+        RouterPort { rate: link.channel.rate(), mtu_bytes: link.wire.mtu_bytes, neighbour, foreign }
     };
     links.iter().map(lead).collect()
 }

@@ -387,7 +387,8 @@ impl<T> Interface<T> {
     /// A SYN-ACK came with `came` and continues with `written`, over a link of `rate`. Where no
     /// interface asks anything of its flow, it says for how many packets of it all have room at
     /// once: here half of what is missing to S_high, where others have not been told of it just
-    /// before. What they were told leaves at the rate of the link.
+    /// before. What they were told leaves at the rate of the link. A router further on that says
+    /// nothing knows of one that does not speak INRPP, whose room nobody knows.
     pub fn offer(
         &mut self,
         now: Time,
@@ -395,7 +396,8 @@ impl<T> Interface<T> {
         came: BackPressure,
         written: BackPressure,
     ) -> BackPressure {
-        if written.nonce.is_some() || written.ask != BackPressureSignal::Nothing {
+        let unknown = came.routers > 0 && came.allowance == 0 && came.nonce.is_none();
+        if unknown || written.nonce.is_some() || written.ask != BackPressureSignal::Nothing {
             return written;
         }
         let (offered_bytes, last) = self.offered;

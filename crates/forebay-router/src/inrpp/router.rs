@@ -42,6 +42,8 @@ pub struct PortInfo {
     pub mtu_bytes: u16,
     /// The INRPP router at its other end, if there is one.
     pub neighbour: Option<RouterId>,
+    /// True if there is a router that does not speak INRPP.
+    pub foreign: bool,
 }
 
 struct Port {
@@ -74,6 +76,8 @@ pub struct Inrpp {
     routers: Vec<(RouterId, PortId)>,
     detours: Detours,
     guard: Guard,
+    /// No neighbour is a router of another kind: what it says of room holds up to the next one.
+    vouches: bool,
     /// A packet with a notice has come: those that leave are looked at for one.
     noticed: bool,
     rng: Rng,
@@ -137,6 +141,7 @@ impl Inrpp {
             routers: routers.collect(),
             detours: Detours::new(id, &neighbours, settings),
             guard: Guard::default(),
+            vouches: ports.iter().all(|info| !info.foreign),
             noticed: false,
             rng,
             wake: None,
@@ -254,7 +259,7 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) {
         let interface = &mut self.ports[port.index()].interface;
-        let opens = is_syn(packet).then(|| cx.ports.rate(port));
+        let opens = (self.vouches && is_syn(packet)).then(|| cx.ports.rate(port));
         if let Some(written) = interface.on_idle_ack(option) {
             let offer = |rate| interface.offer(cx.now, rate, option, written);
             let written = opens.map_or(written, offer);

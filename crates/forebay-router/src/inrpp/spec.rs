@@ -16,7 +16,12 @@ impl RouterSettings for Settings {
         let id = |node: NodeId| RouterId(node.0);
         let info = |port: &RouterPort| {
             let neighbour = port.neighbour.filter(|_| init.version == IpVersion::V4);
-            PortInfo { rate: port.rate, mtu_bytes: port.mtu_bytes, neighbour: neighbour.map(id) }
+            PortInfo {
+                rate: port.rate,
+                mtu_bytes: port.mtu_bytes,
+                neighbour: neighbour.map(id),
+                foreign: port.foreign,
+            }
         };
         let ports: Vec<PortInfo> = init.ports.iter().map(info).collect();
         let secrets = self.secrets.as_ref();

@@ -74,7 +74,8 @@ fn at_best(mbps: u64) -> f64 {
 fn bottlenecks_in_series_are_used_in_full_whichever_of_them_fills_first() {
     // (caches, rates, the link that pushes back first)
     let cases: [(&[u64], &[u64], usize); 3] = [
-        (&[500_000], &[10, 5], 0),
+        // Three hosts of 40 Mbit/s hear of S_high 14 ms later: 190 kB.
+        (&[1_000_000], &[10, 5], 0),
         (&[2_000_000, 100_000], &[10, 5], 1),
         (&[1_000_000, 500_000, 250_000, 125_000], &[20, 10, 5], 0),
     ];

@@ -105,6 +105,9 @@ pub struct Port {
     under: BTreeMap<u8, Nonce>,
     /// Flows whose last packet here echoes the nonce that they are under.
     echoed: BTreeMap<u8, Option<Nonce>>,
+    /// What the last ACK of each flow has said, for a mutant that repeats it for others: what is
+    /// older than that is not read.
+    acked: BTreeMap<u8, Arrived>,
 }
 
 const EPISODES: u8 = 4;
@@ -134,6 +137,7 @@ impl Port {
             episode: 0,
             under: BTreeMap::new(),
             echoed: BTreeMap::new(),
+            acked: BTreeMap::new(),
         }
     }
     fn is(&self, mutant: Mutant) -> bool {
@@ -201,6 +205,7 @@ impl Port {
     pub fn restart(&mut self) -> u8 {
         self.under.clear();
         self.echoed.clear();
+        self.acked.clear();
         self.machine.restart().len() as u8
     }
 
@@ -217,6 +222,9 @@ impl Port {
         let before = (number as u32 + 1) * PACKET_BYTES as u32 * factor;
         let news = (flow, Arrived { before, highest: before });
         let said = self.bent_ack(now, news, came);
+        if self.is(Mutant::NothingFreesAll) {
+            self.acked.insert(flow, news.1);
+        }
         match (asks(came), came.nonce) {
             (true, Some(nonce)) => drop(self.under.insert(flow, nonce)),
             _ if self.is(Mutant::EchoOutlivesAck) && self.echo_holds(flow) => {}
@@ -258,7 +266,8 @@ impl Port {
                 let others: BTreeSet<u8> = others.map(|(&f, _)| f).filter(|&f| f != flow).collect();
                 for other in others {
                     let free = BackPressure { nonce: None, ..came };
-                    self.straight_ack(now, (other, Arrived::default()), free);
+                    let last = self.acked.get(&other).copied().unwrap_or_default();
+                    self.straight_ack(now, (other, last), free);
                 }
                 self.straight_ack(now, news, came)
             }
