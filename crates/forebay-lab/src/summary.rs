@@ -184,6 +184,14 @@ fn stopped(scenario: &Scenario, run: &RunResult) -> usize {
     run.per_flow.iter().filter(counts).count()
 }
 
+/// Flows of a run with an amount to send whose start was still to come at the end.
+fn not_due(scenario: &Scenario, run: &RunResult) -> usize {
+    let counts = |flow: &&FlowResult| {
+        flow.end == "unopened" && !scenario.flows[flow.id as usize - 1].is_endless()
+    };
+    run.per_flow.iter().filter(counts).count()
+}
+
 fn is_zero(count: &usize) -> bool {
     *count == 0
 }
@@ -206,24 +214,7 @@ fn notes(
         notes.push("this scenario has no randomness: every seed gives the same result".to_string());
     }
     for of in aggregate.iter().filter(|of| of.completed < of.flows) {
-        let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
-        let skipped = of.skipped;
-        let mine = runs.iter().filter(|run| run.protocol == of.protocol);
-        let stopped: usize = mine.map(|run| stopped(scenario, run)).sum();
-        if stopped > 0 {
-            let (name, flows) = (&of.protocol, of.flows);
-            notes.push(format!(
-                "{name}: {stopped} of {flows} flows did not start: their predecessor ended too \
-                 late for their `stop`"
-            ));
-        }
-        let sized = (of.flows - endless * of.seeds.len()).saturating_sub(skipped);
-        if of.completed < sized {
-            let (name, completed) = (&of.protocol, of.completed);
-            notes.push(format!(
-                "{name}: {completed} of {sized} flows completed; completion times count only those"
-            ));
-        }
+        notes.extend(incomplete(scenario, of, runs));
     }
     for of in aggregate {
         let mine: Vec<&RunResult> = runs.iter().filter(|run| run.protocol == of.protocol).collect();
@@ -242,6 +233,37 @@ fn notes(
     if !missing.is_empty() {
         let list = missing.iter().map(|run| format!("{} seed {}", run.protocol, run.seed));
         notes.push(format!("missing: {}", list.collect::<Vec<_>>().join(", ")));
+    }
+    notes
+}
+
+/// Flows of a protocol that did not complete: those that never started, by why, and the others.
+fn incomplete(scenario: &Scenario, of: &Aggregate, runs: &[RunResult]) -> Vec<String> {
+    let (name, flows, completed) = (&of.protocol, of.flows, of.completed);
+    let mut notes = Vec::new();
+    let stopped: usize = runs_of(runs, name).map(|run| stopped(scenario, run)).sum();
+    if stopped > 0 {
+        notes.push(format!(
+            "{name}: {stopped} of {flows} flows did not start: their predecessor ended too late \
+             for their `stop`"
+        ));
+    }
+    let not_due: usize = runs_of(runs, name).map(|run| not_due(scenario, run)).sum();
+    let endless = scenario.flows.iter().filter(|flow| flow.is_endless()).count();
+    let sized = (flows - endless * of.seeds.len()).saturating_sub(of.skipped);
+    let mut due = sized;
+    // Where no flow started, another note says so.
+    if let (Some(until), true) = (scenario.until, (1..sized).contains(&not_due)) {
+        due = sized - not_due;
+        let until_s = clock_seconds(until);
+        notes.push(format!(
+            "{name}: {not_due} of {sized} flows had not started at the end (until_s = {until_s})"
+        ));
+    }
+    if completed < due {
+        notes.push(format!(
+            "{name}: {completed} of {due} flows completed; completion times count only those"
+        ));
     }
     notes
 }
@@ -452,8 +474,14 @@ mod tests {
     }
 
     /// The notes on real runs of two flows of 100 kB at 10 Mbit/s, the second of which starts after
-    /// 5 s.
+    /// 5 s, without those on flows that did not complete.
     fn notes_of(set: &[&str]) -> Vec<String> {
+        let mut notes = all_notes_of(set);
+        notes.retain(|note| !note.contains("completed") && !note.contains("had not started"));
+        notes
+    }
+
+    fn all_notes_of(set: &[&str]) -> Vec<String> {
         let text = r#"
             start_jitter = "0s"
             hosts = [{ name = "a" }, { name = "b" }]
@@ -469,8 +497,22 @@ mod tests {
         let run = crate::run_one(&scenario, "cubic", 1, &crate::RunOptions::default()).unwrap();
         let sweep = Sweep { runs: vec![run], ..Sweep::default() };
         let mut notes = Summary::new("x", &scenario, sweep).notes;
-        notes.retain(|note| !note.contains("no randomness") && !note.contains("completed"));
+        notes.retain(|note| !note.contains("no randomness"));
         notes
+    }
+
+    /// A flow of 100 kB at 10 Mbit/s takes 0.1 s and some round trips of 10 ms.
+    #[test]
+    fn flows_that_were_not_due_are_told_from_those_that_did_not_complete() {
+        let not_due = |until: &str| {
+            format!("cubic: 1 of 2 flows had not started at the end (until_s = {until})")
+        };
+        let cut =
+            |of| format!("cubic: 0 of {of} flows completed; completion times count only those");
+        assert_eq!(all_notes_of(&["until_s=3"]), [not_due("3")]);
+        assert_eq!(all_notes_of(&["until_s=1.05"]), [not_due("1.05"), cut(1)]);
+        let none = "cubic: in 1 of 1 runs no flow had started at the end (until_s = 0.5)";
+        assert_eq!(all_notes_of(&["until_s=0.5"]), [cut(2), none.to_string()]);
     }
 
     #[test]

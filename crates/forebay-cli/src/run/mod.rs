@@ -137,16 +137,14 @@ fn load(
     text: &ScenarioText,
     available_bytes: Option<u64>,
 ) -> Result<Scenario, Failure> {
+    let (set, protocols) = (args.set.clone(), args.protocol.clone());
     let options =
-        LoadOptions { set: args.set.clone(), registry: registry.clone(), ..LoadOptions::default() };
+        LoadOptions { set, protocols, registry: registry.clone(), ..LoadOptions::default() };
     // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
     let outline = text.outline(&options).map_err(Failure::input)?;
     let checked = check_outline(&outline, available_bytes);
     checked.map_err(|error| refused(args, error))?;
-    let mut scenario = text.scenario(&options).map_err(Failure::input)?;
-    if !args.protocol.is_empty() {
-        scenario.protocols = protocols(&args.protocol, &scenario.protocol_names())?;
-    }
+    let scenario = text.scenario(&options).map_err(Failure::input)?;
     args.baseline.as_ref().map_or(Ok(()), |name| check_baseline(name, &scenario.protocols))?;
     Ok(scenario)
 }
@@ -159,30 +157,6 @@ fn check_baseline(name: &str, compared: &[Name]) -> Result<(), Failure> {
     let compared = compared.join(", ");
     let what = format!("`{name}` is not among the protocols of this run");
     Err(at("--baseline", format!("{what}\nhint: one of: {compared}")))
-}
-
-/// The protocols of `--protocol`, out of those that the scenario can run.
-fn protocols(names: &[String], known: &[Name]) -> Result<Vec<Name>, Failure> {
-    let known = || known.iter();
-    let mut found = Vec::new();
-    for name in names {
-        let Some(protocol) = known().find(|known| **known == name.as_str()) else {
-            let likeness = |other: &str| strsim::jaro_winkler(&name.to_lowercase(), other);
-            let nearest = known().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            let hint = match nearest.filter(|near| likeness(near) >= 0.75) {
-                Some(near) => format!("did you mean `{near}`?"),
-                None => {
-                    format!("one of: {}", known().map(Name::as_str).collect::<Vec<_>>().join(", "))
-                }
-            };
-            return Err(at("--protocol", format!("there is no protocol `{name}`\nhint: {hint}")));
-        };
-        if found.contains(protocol) {
-            return Err(at("--protocol", format!("`{protocol}` is given twice")));
-        }
-        found.push(protocol.clone());
-    }
-    Ok(found)
 }
 
 /// What of a run is written packet by packet.

@@ -43,7 +43,7 @@ sections! {
             /// Load offered by the flows of the group, as a share of the rate of `link` or of `of`.
             /// Counted are the mean size, as limited by `max`, and headers of TCP and IP without
             /// options; retransmissions, ACKs and handshakes are not. Whether flows take that link
-            /// is not looked at. Range: more than 0. Example: 0.8.
+            /// is not looked at. Range: more than 0, at most 1000. Example: 0.8.
             load: Number,
             /// Link whose rate from `a` to `b` is the capacity that `load` is a share of. Example:
             /// "left-right".
@@ -51,8 +51,8 @@ sections! {
             /// Capacity that `load` is a share of, in place of that of a link. Example:
             /// "10Mbit/s".
             of: Rate,
-            /// Mean number of arrivals in a second, in place of `load`. Range: more than 0.
-            /// Example: 25.
+            /// Mean number of arrivals in a second, in place of `load`. Range: more than 0,
+            /// at most 1e9. Example: 25.
             per_s: Number,
             /// Flows due at this time or later do not arrive. Needs `until_s`. Example: "100s".
             until: Span,

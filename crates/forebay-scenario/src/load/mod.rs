@@ -33,6 +33,8 @@ use std::sync::Arc;
 pub struct LoadOptions {
     /// Changes, as `key=value`, in order.
     pub set: Vec<String>,
+    /// The protocols to run, in place of those of the text; none: those of the text.
+    pub protocols: Vec<String>,
     /// Where its CSV files and traces come from.
     pub files: Files,
     /// What its names stand for.
@@ -163,6 +165,10 @@ fn read(
     let of = file.tcp_of.as_ref();
     scenario.tcp_of = tcp_of::resolve(&scenario, &topology, &names, of, &mut faults);
     scenario.expect = expect::resolve(&file, &scenario, &names, &topology.lost, &mut faults);
+    if !options.protocols.is_empty() {
+        let asked = protocols::asked(&options.protocols, sources);
+        scenario.protocols = protocols::compared(Some(&asked), &names, &mut faults);
+    }
     check_sizes(&scenario, &file, &tables, &topology, &mut faults);
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
 }

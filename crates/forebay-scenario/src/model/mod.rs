@@ -267,17 +267,16 @@ impl Scenario {
         names
     }
 
-    /// Every protocol that is compared, that a flow names, or that has a transport of its own, each
-    /// once.
-    pub(crate) fn named_protocols(&self) -> Vec<&str> {
-        let mut names: Vec<&str> = self.protocols.iter().map(Name::as_str).collect();
+    /// Every protocol that sends: those that are compared and those that flows name, each once.
+    pub(crate) fn sending_protocols(&self) -> Vec<&str> {
         let pinned = self.flows.iter().filter_map(|flow| flow.protocol.as_deref());
-        for name in pinned.chain(self.tcp_of.iter().map(|(name, _)| name.as_str())) {
-            if !names.contains(&name) {
-                names.push(name);
-            }
-        }
-        names
+        each_once(self.protocols.iter().map(Name::as_str).chain(pinned))
+    }
+
+    /// Those, and every protocol that has a transport of its own.
+    pub(crate) fn named_protocols(&self) -> Vec<&str> {
+        let with_own = self.tcp_of.iter().map(|(name, _)| name.as_str());
+        each_once(self.sending_protocols().into_iter().chain(with_own))
     }
 
     /// True if the seed makes a difference: start jitter, loss, jitter on a link, a queue, port or
@@ -299,6 +298,16 @@ impl Scenario {
             || self.flows.iter().filter_map(|flow| flow.life.as_deref()).any(is_drawn)
             || self.flows.iter().any(Flow::is_drawn)
     }
+}
+
+fn each_once<'a>(names: impl Iterator<Item = &'a str>) -> Vec<&'a str> {
+    let mut found = Vec::new();
+    for name in names {
+        if !found.contains(&name) {
+            found.push(name);
+        }
+    }
+    found
 }
 
 /// True if anything in a life is drawn.

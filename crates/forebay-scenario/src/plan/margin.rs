@@ -6,13 +6,15 @@
 //! has one upstream link and no ACKs to wait for):
 //!
 //! ```text
-//! margin = (rates in - rate out) x (round trip upstream + longest round trip + ACK spacing)
+//! margin = (rates in - rate out)
+//!          x (round trip upstream + longest round trip + packets on it + ACK spacing)
 //!          + one packet per flow
 //!          + what routers upstream have of flows that are notified on data
 //! ```
 //!
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
-//!   hosts after it can send; with detours that end here, and those round the link before.
+//!   hosts after it can send; with detours that end here, and those round the link before. ACKs of
+//!   flows that go the other way take a share of the link, too.
 //! * **Rate out**: what the flows of the port get at least, for it may be held for the sake of a
 //!   link after it: each has its share of the link from the port on that gives it least.
 //! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
@@ -21,6 +23,8 @@
 //!   SYN-ACK, of a flow that has nothing on the way passes just before the port asks: what it lets
 //!   go comes a round trip upstream later, and the first ACK that carries the request when that has
 //!   gone to its receiver and the ACK has come back. Until then the sender is in open loop.
+//! * **Packets on it**: routers store and forward, so each link of the path takes the time of a
+//!   packet; and its ACK may find one on the way back.
 //! * **ACK spacing**: a round of all flows at the narrowest link from the port on, in which the
 //!   first packet of those waits for its turn.
 //!
@@ -53,6 +57,9 @@ const MAX_QUEUE: Span = Span::from_secs(1);
 const PAPER: Span = Span::from_secs(10);
 /// Of the backlog at which a port asks, one in this many packets is of a flow.
 const PACKETS_PER_FLOW: u64 = 4;
+
+/// Most that an ACK has: headers of IPv6 and TCP, with all options.
+const ACK_BYTES: u64 = 100;
 
 /// Who waits where.
 pub(crate) struct Waiting<'a> {
@@ -90,13 +97,19 @@ pub(crate) struct Margin {
     pub drain_bps: u64,
     /// Round trip of the longest path.
     pub path: Span,
+    /// A packet at each link of a path, there and back.
+    pub passing: Span,
 }
 
 impl Margin {
+    /// From the request until nothing more comes than leaves.
+    fn until_effect(&self) -> Span {
+        self.round_trip + self.path + self.passing + self.ack_spacing
+    }
     /// The room above the backlog at which the port asks.
     pub fn bytes(&self) -> u64 {
         let excess_bps = self.in_bps.saturating_sub(self.out_bps);
-        let until_effect = bytes_in(excess_bps, self.round_trip + self.path + self.ack_spacing);
+        let until_effect = bytes_in(excess_bps, self.until_effect());
         let packets = self.flows.saturating_mul(self.packet_bytes);
         let upstream = self.notified_bytes.min(bytes_in(self.out_bps, PAPER));
         until_effect
@@ -258,7 +271,12 @@ pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<Li
             let most = wires[link.index()].most_bps;
             hosts.as_ref().map_or(most, |hosts| most.min(hosts.values().sum()))
         };
-        port.margin.in_bps = port.feeders.iter().map(rate).sum();
+        let opposite = id.opposite().index();
+        let acks_bps = match users[opposite] {
+            0 => 0,
+            _ => wires[opposite].most_bps / waiting.packet.1.max(1) * ACK_BYTES,
+        };
+        port.margin.in_bps = port.feeders.iter().map(rate).sum::<u64>() + acks_bps;
         (id, port.margin)
     };
     ports.into_iter().map(total).collect()
@@ -323,6 +341,9 @@ fn add(
 ) {
     let packet_bytes = waiting.packet.1;
     let both_ways = |id: &LinkId| wires[id.index()].delay + wires[id.opposite().index()].delay;
+    let passing = path.links.iter().flat_map(|id| [*id, id.opposite()]);
+    let passing = passing.map(|id| time_of(packet_bytes, wires[id.index()].least_bps));
+    let passing = passing.fold(Span::ZERO, |sum, time| sum + time);
     let round_trip = path.links.iter().fold(Span::ZERO, |sum, id| sum + both_ways(id));
     let holds = |k: usize| waiting.routers.contains(&start(&scenario.links, path.links[k]));
     let (mut share_bps, mut spacing) = (u64::MAX, Span::ZERO);
@@ -350,6 +371,7 @@ fn add(
         port.margin.round_trip = port.margin.round_trip.max(upstream);
         port.margin.ack_spacing = port.margin.ack_spacing.max(spacing);
         port.margin.path = port.margin.path.max(round_trip);
+        port.margin.passing = port.margin.passing.max(passing);
         port.margin.flows += path.flows.held;
         port.margin.data_bytes = port.margin.data_bytes.saturating_add(path.flows.data_bytes);
         port.margin.notified_bytes = port.margin.notified_bytes.saturating_add(notified_bytes);
@@ -374,6 +396,7 @@ impl Port {
             pooled_bps: wire.most_bps,
             drain_bps: wire.most_bps,
             path: Span::ZERO,
+            passing: Span::ZERO,
         };
         Port { margin, feeders: BTreeMap::new() }
     }

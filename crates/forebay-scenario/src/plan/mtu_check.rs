@@ -47,9 +47,9 @@ impl<'a> FullPacket<'a> {
     }
 }
 
-/// Refuse links and queues that a full-sized packet of a protocol of the scenario does not pass.
+/// Refuse links and queues that a full-sized packet of a protocol that sends does not pass.
 pub(crate) fn check(scenario: &Scenario, file: &File, topology: &Topology, faults: &mut Faults) {
-    let names = scenario.named_protocols().into_iter();
+    let names = scenario.sending_protocols().into_iter();
     for packet in names.map(|name| FullPacket::of(scenario, name)) {
         let before = faults.len();
         passes(&packet, scenario, file, topology, faults);

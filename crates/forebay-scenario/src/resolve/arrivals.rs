@@ -15,6 +15,10 @@ use std::collections::BTreeMap;
 
 /// Streams of groups that state none begin here, so that stated ones are seldom theirs.
 const FIRST_STREAM: u32 = 1 << 16;
+/// Highest load: what would wait is a thousand times what a link carries.
+const MAX_LOAD: f64 = 1e3;
+/// Most arrivals in a second: one in each tick of the clock.
+const MAX_PER_S: f64 = 1e9;
 /// Most flows in progress on average when a process begins in its steady state.
 const MAX_IN_PROGRESS: f64 = 1e6;
 
@@ -102,12 +106,12 @@ impl Processes {
             [table.link.as_ref().map(Spanned::place), table.of.as_ref().map(Spanned::place)];
         match (&table.load, &table.per_s) {
             (None, Some(per_s)) => {
-                let (per_s, _) = both(positive(per_s), all(capacity.map(alone)))?;
+                let (per_s, _) = both(at_most(per_s, MAX_PER_S), all(capacity.map(alone)))?;
                 Ok(per_s)
             }
             (Some(load), None) => {
                 let capacity = capacity_of(at, topology);
-                let (load, (link, rate)) = both(positive(load), capacity)?;
+                let (load, (link, rate)) = both(at_most(load, MAX_LOAD), capacity)?;
                 let Some(bytes) = offered.size.mean_bytes() else {
                     let text = "the load of a flow that sends without end".to_string();
                     return Err(at.fault(Problem::Conflict(text)).hint("give `per_s`"));
@@ -162,6 +166,12 @@ fn capacity_of(at: &Spanned<ArrivalsTable>, topology: &Topology) -> Result<(Stri
 
 fn positive(at: &Spanned<Number>) -> Result<f64, Fault> {
     if at.value.0 > 0.0 { Ok(at.value.0) } else { Err(at.out_of_range("more than 0")) }
+}
+
+/// The same, where times between arrivals have a length.
+fn at_most(at: &Spanned<Number>, most: f64) -> Result<f64, Fault> {
+    let value = positive(at)?;
+    if value <= most { Ok(value) } else { Err(at.out_of_range(format!("at most {most}"))) }
 }
 
 /// When flows no longer arrive.

@@ -4,6 +4,7 @@ use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, note};
 use crate::format::fields::Spanned;
 use crate::format::names::{Name, is_name};
+use crate::format::source::{Loc, Sources};
 use crate::keys::file::{File, ProtocolTable};
 use crate::keys::named::Param;
 use crate::model::protocols::{Names, ProtocolSpec};
@@ -34,6 +35,21 @@ pub(crate) fn compared(
         faults.add(names.fault(Problem::Conflict("expected at least one protocol".into())));
     }
     if found.is_empty() { default } else { found }
+}
+
+/// The protocols that a caller asks for, with their places in what messages call `--protocol`.
+pub(crate) fn asked(names: &[String], sources: &mut Sources) -> Spanned<Vec<Spanned<String>>> {
+    let text = names.join(",");
+    let source = sources.add("--protocol", &text);
+    let (mut start, mut found) = (0, Vec::new());
+    for (i, name) in names.iter().enumerate() {
+        let end = start + name.len();
+        let loc = Loc { source, start: start as u32, end: end as u32 };
+        found.push(Spanned { value: name.clone(), loc, key: format!("protocols[{i}]") });
+        start = end + 1;
+    }
+    let loc = Loc { source, start: 0, end: text.len() as u32 };
+    Spanned { value: found, loc, key: "protocols".into() }
 }
 
 /// The protocols with other parameters than the defaults, and the variants, by name: those of the

@@ -274,6 +274,14 @@ fn what_is_wrong_with_arrivals_is_told_with_its_place() {
             "arrivals.per_s: `0.0` is out of range: expected more than 0",
         ),
         (
+            "packets = 1, arrivals = { load = 1e4, link = 'core' }",
+            "arrivals.load: `10000.0` is out of range: expected at most 1000",
+        ),
+        (
+            "packets = 1, arrivals = { per_s = 1.1e9 }",
+            "arrivals.per_s: `1100000000.0` is out of range: expected at most 1000000000",
+        ),
+        (
             "packets = 1, arrivals = { load = 0.5, link = 'cor' }",
             "arrivals.link: there is no link `cor`",
         ),

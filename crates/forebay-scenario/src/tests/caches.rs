@@ -35,10 +35,11 @@ fn sizes(scenario: &Scenario, node: usize, port: usize) -> [u64; 3] {
 fn each_cache_has_the_size_of_the_rule() {
     let scenario = with(&[]);
     assert!(scenario.inrpp.margin_rule && with(&["inrpp.cache=margin"]) == scenario);
-    // In: 200 Mbit/s. Out: 10. To the hosts and back: 2 ms; from end to end and back: 14 ms. Two
-    // packets of 1500 bytes at 10 Mbit/s: 2.4 ms. 190e6 / 8 x 18.4 ms = 437 000 bytes, and two
-    // packets. S_low: 10 Mbit/s for 14 and 2.4 ms: 20 500 bytes.
-    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 41_000 + 437_000 + 3_000]);
+    // In: 200 Mbit/s. Out: 10. To the hosts and back: 2 ms; from end to end and back: 14 ms. A
+    // packet at each link, there and back: 4 x 0.12 + 2 x 1.2 = 2.88 ms. Two packets of 1500 bytes
+    // at 10 Mbit/s: 2.4 ms. 190e6 / 8 x 21.28 ms = 505 400 bytes, and two packets. S_low: 10 Mbit/s
+    // for 14 and 2.4 ms: 20 500 bytes.
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 41_000 + 505_400 + 3_000]);
     // 10 Mbit/s in, 100 out: two packets. 14.24 ms of 100 Mbit/s: 178 000 bytes.
     assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
     // No data come by: 10 s, as in the paper.
@@ -56,16 +57,18 @@ fn the_terms_follow_flows_and_events() {
     // Seven packets of each are all that comes.
     assert_eq!(margin(&["flows.0.bytes=10000"]), 2 * 7 * 1_500);
     // Flows that follow each other are there one at a time.
-    assert_eq!(margin(&["flows.0.rounds=5", "flows.0.think=1s"]), 440_000);
+    assert_eq!(margin(&["flows.0.rounds=5", "flows.0.think=1s"]), 508_400);
     // Two from each host: the hosts are no faster, but ACKs 4.8 ms apart.
     let twice = "flows=[{src=\"s{}\", dst=\"d\", count=2, bytes=1000000}, \
                  {src=\"s{}\", dst=\"d\", count=2, bytes=1000000}]";
-    assert_eq!(margin(&[twice]), 190_000_000 / 8 * 208 / 10_000 + 6_000);
-    // The least rate out counts: 195 Mbit/s for 2 + 14 + 4.8 ms.
+    assert_eq!(margin(&[twice]), 190_000_000 / 8 * 2_368 / 100_000 + 6_000);
+    // The least rate out counts: 195 Mbit/s for 2 + 14 + 4.8 ms, and 0.48 + 2.4 + 1.2 for packets.
+    // The link back keeps its rate.
     let slower = "events=[{at=\"1s\", link=\"left-right\", rate=\"5Mbit/s\"}]";
-    assert_eq!(margin(&[slower]), 507_000 + 3_000);
-    // A slower link after this one may hold it: 199 Mbit/s for 2 + 14 + 24 ms.
-    assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 995_000 + 3_000);
+    assert_eq!(margin(&[slower]), 195_000_000 / 8 * 2_488 / 100_000 + 3_000);
+    // A slower link after this one may hold it: 199 Mbit/s for 2 + 14 + 24 ms, and 0.24 + 2.4 + 24
+    // for packets.
+    assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 199_000_000 / 8 * 6_664 / 100_000 + 3_000);
     // Who holds is one hop further up, behind a queue of 50 ms.
     let behind = [
         "routers=[\"far\", \"left\", \"right\"]",
@@ -74,12 +77,12 @@ fn the_terms_follow_flows_and_events() {
         "hosts=[{name=\"s{}\", count=2, attach=\"far\"}, {name=\"d\", attach=\"right\"}]",
     ];
     let [_, high, total] = sizes(&with(&behind), 1, 1);
-    // 90 Mbit/s for 2 + 50 + 16 + 2.4 ms.
-    assert_eq!(total - high, 792_000 + 3_000);
+    // 90 Mbit/s for 2 + 50 + 16 + 2.4 ms, and 6 x 0.12 + 2.4 for packets.
+    assert_eq!(total - high, 90_000_000 / 8 * 7_352 / 100_000 + 3_000);
     // A router that holds nothing is passed over: two links of 1 ms more, and its queue.
     let [_, high, total] =
         sizes(&with(&[&behind[..], &["inrpp.routers=[\"left\"]"]].concat()), 1, 1);
-    assert_eq!(total - high, 90_000_000 / 8 * 724 / 10_000 + 3_000);
+    assert_eq!(total - high, 90_000_000 / 8 * 7_552 / 100_000 + 3_000);
 }
 
 /// A long path: the longest round trip counts besides that to those who hold.
@@ -97,8 +100,9 @@ fn what_comes_before_a_flow_that_was_silent_hears_of_it_counts() {
     // sends at `left` 151 ms later, after 50 ms more in a full queue. It goes to its receiver, and
     // its ACK to `far`, in a round trip of 604 ms in all, after 2.4 ms of waiting for its turn.
     // What `far` does then is seen after 150 ms: what comes is at most 40 Mbit/s for 300 + 50 +
-    // 604 + 2.4 ms, 4 782 000 bytes. Without the longest round trip it is 1 762 000.
-    assert_eq!(total - high, 4_782_000 + 3_000);
+    // 604 + 2.4 ms, and 2 x (0.12 + 0.24 + 1.2 + 0.12) for packets: 4 798 800 bytes. Without the
+    // longest round trip it is 1 762 000.
+    assert_eq!(total - high, 4_798_800 + 3_000);
     // 10 Mbit/s for 606.4 ms.
     assert_eq!([low, high], [758_000, 1_516_000]);
 }
@@ -125,13 +129,14 @@ fn detours_count_where_they_begin_and_where_they_end() {
         [low, total - high]
     };
     // The port of u to v: 10 Mbit/s in, and the half of the link to b out: the flows meet there,
-    // 2.4 ms between ACKs. 6 ms from end to end, and the same to the host, 2 ms.
-    let alone = 5_000_000 / 8 * 104 / 10_000;
+    // 2.4 ms between ACKs. 6 ms from end to end, and the same to the host, 2 ms; 6 x 1.2 ms for
+    // packets.
+    let alone = 5_000_000 / 8 * 176 / 10_000;
     assert_eq!(margin(&["inrpp.detours=false"], 0, 0), [10_500, alone + 1_500]);
     assert_eq!(margin(&["inrpp.detours=false"], 2, 1), [10_500, alone + 1_500]);
     // The detour of x over u ends here: 10 Mbit/s more than go out, until a probe (10 ms) says so.
-    // 12 ms, 6 ms, and 2.4 ms. That over x drains nothing more than the link to b takes.
-    let detour = 15_000_000 / 8 * 204 / 10_000;
+    // 12 ms, 6 ms, 7.2 ms and 2.4 ms. That over x drains nothing more than the link to b takes.
+    let detour = 15_000_000 / 8 * 276 / 10_000;
     assert_eq!(margin(&[], 0, 0), [10_500, detour + 1_500]);
     assert_eq!(margin(&[], 2, 1), [10_500, detour + 1_500]);
     // With a fast one both can drain.
@@ -195,8 +200,8 @@ fn what_leaves_at_least_is_the_share_of_the_flows_of_the_port() {
     "#;
     let [_, high, total] = sizes(&parse(MEET), 0, 0);
     // 10 Mbit/s in, 1 out. To the host and back 10 ms, from end to end and back 40 ms, a round of
-    // ten packets 12 ms.
-    assert_eq!(total - high, 9_000_000 / 8 * 62 / 1_000 + 1_500);
+    // ten packets 12 ms; 6 x 1.2 + 0.24 for packets.
+    assert_eq!(total - high, 9_000_000 / 8 * 6_944 / 100_000 + 1_500);
 }
 
 /// What comes to a port over one link may come over a detour round that link as well.
@@ -217,8 +222,8 @@ fn a_detour_round_the_link_before_counts_at_the_next_port() {
         total - high
     };
     // 20 Mbit/s in and 10 out. From u over x: 2 ms and two queues of 50 ms, and 1 ms back; 8 ms
-    // from end to end, and 1.2 ms for a packet.
-    assert_eq!(room(&[]), 10_000_000 / 8 * 1_122 / 10_000 + 1_500);
+    // from end to end, 1.2 ms for a packet, and 8 x 1.2 for packets there and back.
+    assert_eq!(room(&[]), 10_000_000 / 8 * 1_218 / 10_000 + 1_500);
     assert_eq!(room(&["inrpp.detours=false"]), 1_500);
 }
 
@@ -232,7 +237,7 @@ fn one_router_may_have_other_sizes_than_the_others() {
     assert_eq!(sizes(&scenario, 1, 1), [178_000, 356_000, 359_000]);
     let rule = "routers=[{name=\"left\", router={kind=\"inrpp\", cache=\"margin\"}}, \"right\"]";
     let scenario = with(&[rule, "inrpp.cache=1MB"]);
-    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 481_000]);
+    assert_eq!(sizes(&scenario, 0, 0), [20_500, 41_000, 549_400]);
     assert_eq!(parse(&scenario.to_toml()), scenario);
 }
 
@@ -242,14 +247,14 @@ fn a_stated_size_below_the_rule_is_told_with_its_terms() {
         |cache: &str| with(&["inrpp.detours=false", &format!("inrpp.cache={cache}")]).notes();
     assert_eq!(notes("margin"), [""; 0]);
     assert_eq!(notes("paper"), [""; 0]);
-    assert_eq!(notes("{high=\"42500B\", total=\"482500B\"}"), [""; 0], "440 000 bytes are enough");
+    assert_eq!(notes("{high=\"42500B\", total=\"550900B\"}"), [""; 0], "508 400 bytes are enough");
     // Thresholds that leave too little room.
     assert_eq!(
-        notes("{high=\"42501B\", total=\"482500B\"}"),
-        ["inrpp: the cache of `left` at `left-right` has 439999 bytes between high (42501) and \
-          total (482500), and may need 440000: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
-          trip upstream + 14.0 ms longest round trip of a flow + 2.4 ms between its ACKs) + 2 \
-          packets of 1500 bytes, and no more than the flows have: it may drop packets (inrpp.cache \
+        notes("{high=\"42501B\", total=\"550900B\"}"),
+        ["inrpp: the cache of `left` at `left-right` has 508399 bytes between high (42501) and \
+          total (550900), and may need 508400: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
+          trip upstream + 14.0 ms longest round trip of a flow + 2.9 ms packets on it + 2.4 ms \
+          between its ACKs) + 2 packets of 1500 bytes, and no more than the flows have: it may drop packets (inrpp.cache \
           = \"margin\" takes these terms)"]
     );
     // Not one packet of each flow, at two ports.

@@ -576,6 +576,46 @@ fn times_and_probabilities() {
     );
 }
 
+/// Protocols with packets that do not pass are refused if they run, and only then.
+#[test]
+fn the_mtu_counts_for_the_protocols_that_run() {
+    let set = ["links.left-right.mtu_bytes=1499", "tcp_of.newreno.mss_bytes=1447"];
+    let run = |protocols: &[&str]| {
+        let options = LoadOptions {
+            set: set.map(String::from).to_vec(),
+            protocols: protocols.iter().map(ToString::to_string).collect(),
+            ..LoadOptions::default()
+        };
+        Scenario::parse(SMALL, "small.toml", &options)
+    };
+    let scenario = run(&["newreno"]).expect("its packets pass");
+    assert_eq!(scenario.protocols, ["newreno"]);
+    for protocols in [&["cubic"][..], &["newreno", "cubic"]] {
+        let error = run(protocols).expect_err("those of CUBIC do not").to_string();
+        assert!(error.contains("a full-sized packet has 1500 bytes"), "{error}");
+    }
+    // A transport of its own for a protocol that does not run does not count either.
+    let long = parse_with(SMALL, &["protocols=['newreno']", "tcp_of.cubic.mss_bytes=9000"]);
+    assert_eq!(long.expect("CUBIC does not run").protocols, ["newreno"]);
+}
+
+#[test]
+fn protocols_of_the_caller_have_places_of_their_own() {
+    let wrong = |protocols: &[&str]| {
+        let protocols = protocols.iter().map(ToString::to_string).collect();
+        let options = LoadOptions { protocols, ..LoadOptions::default() };
+        Scenario::parse(SMALL, "small.toml", &options).expect_err("it is refused").to_string()
+    };
+    let expected = lines(&[
+        "--protocol:1:7: protocols[1]: there is no protocol `cubik`",
+        "  1 | cubic,cubik",
+        "    |       ^^^^^",
+        "hint: did you mean `cubic`?",
+    ]);
+    assert_eq!(wrong(&["cubic", "cubik"]), expected);
+    assert!(wrong(&["cubic", "cubic"]).starts_with("--protocol:1:1: protocols: "));
+}
+
 #[test]
 fn mtu_too_small_for_the_mss() {
     // 1448 + 12 (timestamps) + 20 (TCP) + 20 (IPv4) = 1500.
