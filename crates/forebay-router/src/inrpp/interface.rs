@@ -29,7 +29,7 @@ use super::cache::{Cache, Cached, Held, Holds};
 use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
 use super::earliest;
 use super::key::{Class, FlowKey};
-use super::settings::{CacheLimits, Settings};
+use super::settings::{CacheLimits, PACKET_BYTES, Settings};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rate, Rng, Span, Time};
@@ -45,8 +45,6 @@ const SHORT_ROUND: u64 = 4;
 const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
-/// A packet of the usual size.
-pub(super) const PACKET_BYTES: u64 = 1500;
 /// Flows that are remembered as asked to slow down; of more, some learn of the end from the next
 /// interface or by time.
 const MAX_ASKED: usize = 1 << 16;

@@ -265,6 +265,25 @@ impl Model {
     fn packet(&self) -> u64 {
         if self.longest == 0 { 1500 } else { self.longest }
     }
+    /// What this interface asks of a flow, and its allowance, where routers further on allow so
+    /// many packets; 0: they say nothing.
+    fn request(&mut self, now: Time, flow: FlowKey, allowed: u16) -> (BackPressureSignal, u16) {
+        let room = self.room_for(flow);
+        let allowed = if allowed > 0 { allowed.min(room) } else { room };
+        let (share, own) = self.share_of(flow, self.limits.high_bytes);
+        let over = self.bytes() > self.limits.high_bytes && own > share;
+        let asked = match (room, over) {
+            (0, true) => BackPressureSignal::Pause,
+            (0, false) => BackPressureSignal::SlowDown,
+            _ => BackPressureSignal::Nothing,
+        };
+        if asked == BackPressureSignal::Pause {
+            self.defiant.entry(flow).or_insert(now);
+        } else {
+            self.defiant.remove(&flow);
+        }
+        (asked, allowed)
+    }
     /// What the ACK says that leaves: who asks, None for the alias of this interface; and the
     /// allowance.
     fn ack(
@@ -318,20 +337,8 @@ impl Model {
         if self.state == State::BackPressure
             && matches!(ask, BackPressureSignal::Nothing | BackPressureSignal::Cancel)
         {
-            let room = self.room_for(flow);
-            allowed = if allowed > 0 { allowed.min(room) } else { room };
-            let (share, own) = self.share_of(flow, self.limits.high_bytes);
-            let over = self.bytes() > self.limits.high_bytes && own > share;
-            let asked = match (room, over) {
-                (0, true) => BackPressureSignal::Pause,
-                (0, false) => BackPressureSignal::SlowDown,
-                _ => BackPressureSignal::Nothing,
-            };
-            if asked == BackPressureSignal::Pause {
-                self.defiant.entry(flow).or_insert(now);
-            } else {
-                self.defiant.remove(&flow);
-            }
+            let asked;
+            (asked, allowed) = self.request(now, flow, allowed);
             if ask == BackPressureSignal::Nothing && came.nonce.is_some() {
                 return (asked, Some(came.nonce), allowed);
             }

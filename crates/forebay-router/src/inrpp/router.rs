@@ -6,28 +6,23 @@ use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
 use super::earliest;
 use super::guard::Guard;
-use super::interface::{Interface, Kept, PACKET_BYTES, State};
+use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
-use super::settings::{CacheLimits, Settings};
+use super::settings::{PLAIN_ROOM, Settings};
 use super::signals::Signals;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use forebay_base::{
     Arena, Cold, DropReason, IpVersion, Kind, MAX_OPTION_BYTES, OptionList, Packet, PortId, Rate,
-    Rng, Span, TcpFlags, Time,
+    Rng, TcpFlags, Time,
 };
 use forebay_signal::inrpp::{
     BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest,
     RouterId,
 };
 
-/// Room for plain packets at an interface that has a backlog, in time at the rate at which their
-/// turns are served: what their queue would hold (paper: 50 ms).
-const PLAIN_ROOM: Span = Span::from_millis(50);
-/// A cache of as many queues, or more, is used in place of one.
-const MIN_QUEUES: u64 = 4;
 /// ACKs that found the queue of the link full, per port.
 const MAX_EXPRESS: usize = 4096;
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
@@ -58,13 +53,6 @@ struct Port {
     mtu_bytes: u16,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
-}
-
-/// A cache that holds little more than a queue would does not replace it.
-fn push_room_bytes(rate: Rate, limits: CacheLimits, settings: &Settings) -> u64 {
-    let replaces =
-        settings.push_packets > 0 && limits.total_bytes >= rate.bytes_in(PLAIN_ROOM) * MIN_QUEUES;
-    if replaces { u64::from(settings.push_packets) * PACKET_BYTES } else { u64::MAX }
 }
 
 /// The forwarding of an INRPP router. See the module.
@@ -115,7 +103,7 @@ impl Inrpp {
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
         let interface = |id, info: &PortInfo| {
             let limits = settings.cache.at(PortId(id), info.rate);
-            let push_bytes = match push_room_bytes(info.rate, limits, settings) {
+            let push_bytes = match settings.push_room_bytes(info.rate, limits) {
                 u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval),
             };
@@ -126,7 +114,7 @@ impl Inrpp {
             express: VecDeque::new(),
             log: Log::default(),
             plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
-            push_room_bytes: push_room_bytes(info.rate, interface(id, info).limits(), settings),
+            push_room_bytes: settings.push_room_bytes(info.rate, interface(id, info).limits()),
             neighbour: info.neighbour,
             mtu_bytes: info.mtu_bytes,
             detour_bytes: 0,

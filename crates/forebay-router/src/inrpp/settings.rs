@@ -67,6 +67,14 @@ impl CacheSize {
     }
 }
 
+/// A packet of the usual size.
+pub(super) const PACKET_BYTES: u64 = 1500;
+/// Room for plain packets at an interface that has a backlog, in time at the rate at which their
+/// turns are served: what their queue would hold (paper: 50 ms).
+pub(super) const PLAIN_ROOM: Span = Span::from_millis(50);
+/// A cache of as many queues, or more, is used in place of one.
+const MIN_QUEUES: u64 = 4;
+
 /// The secrets of a router's links, in the order of its ports.
 pub type LinkSecrets = Arc<[Option<LinkSecret>]>;
 
@@ -132,6 +140,14 @@ impl Settings {
     pub const MIN_PROBES_PER_DECISION: u64 = 5;
     /// With alpha at or above it the rate of detours is not stable, by TeXCP's analysis.
     const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
+
+    /// What the queue of a link of this rate may hold in state P. A cache that holds little more
+    /// than a queue would does not replace it.
+    pub(super) fn push_room_bytes(&self, rate: Rate, limits: CacheLimits) -> u64 {
+        let replaces =
+            self.push_packets > 0 && limits.total_bytes >= rate.bytes_in(PLAIN_ROOM) * MIN_QUEUES;
+        if replaces { u64::from(self.push_packets) * PACKET_BYTES } else { u64::MAX }
+    }
 }
 
 impl Params for Settings {
