@@ -15,7 +15,8 @@
 //! * **Rates in**: the links over which flows come that take the port, each with no more than the
 //!   hosts after it can send; with detours that end here, and those round the link before. ACKs of
 //!   flows that go the other way take a share of the link, too.
-//! * **Rate out**: what the flows of the port get at least, for it may be held for the sake of a link
+//! * **Rate out**: what the flows of the port get at least, for it may be held for the sake of a
+//!   link
 //!   after it: each has its share of the link from the port on that gives it least.
 //! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
 //!   the sender, with what already waits in the queues between; the longest of all flows.
@@ -313,7 +314,8 @@ fn total_bps(links: &BTreeSet<LinkId>, bps: &dyn Fn(LinkId) -> u64) -> u64 {
     links.iter().fold(0, |sum, id| sum.saturating_add(bps(*id)))
 }
 
-/// The links that limit what can be sent over these paths, which are in order: of those that do, the
+/// The links that limit what can be sent over these paths, which are in order: of those that do,
+/// the
 /// first. Where paths part and meet again, links count once.
 fn cut(paths: &[&[LinkId]], bps: &dyn Fn(LinkId) -> u64) -> BTreeSet<LinkId> {
     let mut limits = BTreeSet::new();
