@@ -16,7 +16,8 @@
 //!   hosts after it can send; with detours that end here, and those round the link before. ACKs of
 //!   flows that go the other way take a share of the link, too.
 //! * **Rate out**: what the flows of the port get at least, for it may be held for the sake of a
-//!   link after it: each has its share of the link from the port on that gives it least.
+//!   link
+//!   after it: each has its share of the link from the port on that gives it least.
 //! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
 //!   the sender, with what already waits in the queues between; the longest of all flows.
 //! * **Longest round trip**: of a path, from end to end. Not in the paper. The last ACK, or the
@@ -314,7 +315,8 @@ fn total_bps(links: &BTreeSet<LinkId>, bps: &dyn Fn(LinkId) -> u64) -> u64 {
 }
 
 /// The links that limit what can be sent over these paths, which are in order: of those that do,
-/// the first. Where paths part and meet again, links count once.
+/// the
+/// first. Where paths part and meet again, links count once.
 fn cut(paths: &[&[LinkId]], bps: &dyn Fn(LinkId) -> u64) -> BTreeSet<LinkId> {
     let mut limits = BTreeSet::new();
     for group in paths.chunk_by(|a, b| a.first() == b.first()) {
