@@ -57,7 +57,8 @@ fn a_greedy_sender_gains_nothing() {
         let most = flows.iter().filter(|(key, _)| key.class() == Class::Pooled);
         let most = most.map(|(_, totals)| totals.cached_bytes).max().expect("a flow");
         let share = first.limits().total_bytes / 8;
-        println!("goodput {:.3} of {mean:.3}, cache {most} of {share}", mbps[0]);
+        let each: Vec<u64> = flows.values().map(|totals| totals.cached_bytes).collect();
+        println!("goodput {:.3} of {mean:.3}, cache {most} of {share}: {each:?}", mbps[0]);
         assert!(mbps[0] < 1.05 * mean, "{mbps:?}");
         assert!(most * 100 < share * 105, "{most} of {share}");
         assert!(mbps[1..].iter().all(|honest| *honest > 0.95 * mean), "{mbps:?}");
