@@ -10,17 +10,13 @@ use super::interface::{Interface, Kept, State};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
 use super::settings::{PLAIN_ROOM, Settings};
-use super::signals::Signals;
+use super::signals::{Signals, has_room_for_tag, set_tag};
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
-use forebay_base::{
-    Arena, Cold, DropReason, IpVersion, Kind, MAX_OPTION_BYTES, OptionList, Packet, PortId, Rate,
-    Rng, TcpFlags, Time,
-};
+use forebay_base::{Arena, DropReason, Kind, Packet, PortId, Rate, Rng, TcpFlags, Time};
 use forebay_signal::inrpp::{
-    BackPressure, DETOUR_KIND, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest,
-    RouterId,
+    BackPressure, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest, RouterId,
 };
 
 /// ACKs that found the queue of the link full, per port.
@@ -443,40 +439,6 @@ impl Inrpp {
 
 fn notice_of(packet: &Packet, arena: &Arena) -> Option<Notice> {
     packet.cold_part(arena).and_then(|cold| Notice::find(&cold.tcp_options))
-}
-
-/// Put the tag on, replace it, or take it off.
-fn set_tag(packet: &mut Packet, tag: Option<DetourTag>, arena: &mut Arena) {
-    let mut options = packet.cold_part(arena).map_or(OptionList::EMPTY, without_tag);
-    if let Some(tag) = tag {
-        tag.push(&mut options).expect("only what has room for a tag gets one");
-    }
-    packet.set_ip_options(options, arena).expect("tagged packets are IPv4 and TCP");
-}
-
-/// The IP options that are no tag.
-#[inline]
-fn without_tag(cold: &Cold) -> OptionList {
-    let mut options = OptionList::EMPTY;
-    // Nearly always there are none.
-    let tag_alone =
-        |bytes: &[u8]| bytes[0] == DETOUR_KIND && bytes[1..].first() == Some(&(bytes.len() as u8));
-    let bytes = cold.ip_options.as_bytes();
-    if bytes.is_empty() || tag_alone(bytes) {
-        return options;
-    }
-    for option in cold.ip_options.iter().filter(|option| option.kind != DETOUR_KIND) {
-        options.push(option.kind, option.data).expect("they were there before");
-    }
-    options
-}
-
-/// True if `packet` can be sent on a detour: IPv6 has no such options, and foreign ones may fill
-/// those of IPv4.
-#[inline]
-fn has_room_for_tag(packet: &Packet, arena: &Arena) -> bool {
-    let used = packet.cold_part(arena).map_or(0, |cold| cold.ip_options.len());
-    packet.version() == IpVersion::V4 && used + DETOUR_TAG_BYTES as usize <= MAX_OPTION_BYTES
 }
 
 /// What an ACK says has arrived.

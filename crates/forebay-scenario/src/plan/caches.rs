@@ -251,7 +251,8 @@ impl Scenario {
              total ({total_bytes}), and may need {bytes}: ({:.1} Mbit/s in - {:.1} Mbit/s out) x \
              ({:.1} ms round trip upstream + {:.1} ms longest round trip of a flow + {:.1} ms \
              packets on it + {:.1} ms between its ACKs) + {flows} packets of {packet_bytes} \
-             bytes, and no more than the flows have: it may drop packets (inrpp.cache = \"margin\" takes these terms)",
+             bytes, and no more than the flows have: it may drop packets \
+             (inrpp.cache = \"margin\" takes these terms)",
             margin.in_bps as f64 / 1e6,
             margin.out_bps as f64 / 1e6,
             ms(margin.round_trip),

@@ -287,8 +287,8 @@ fn what_is_wrong_with_arrivals_is_told_with_its_place() {
         ),
         (
             "packets = 1, arrivals = { load = 0.5 }",
-            "arrivals: the key `link` is missing: the link whose rate `load` is a share of; or `of`, \
-             a rate",
+            "arrivals: the key `link` is missing: the link whose rate `load` is a share of; or \
+             `of`, a rate",
         ),
         (
             "packets = 1, arrivals = { load = 0.5, link = 'core', of = '1Mbit/s' }",

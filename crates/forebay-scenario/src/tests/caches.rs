@@ -254,8 +254,8 @@ fn a_stated_size_below_the_rule_is_told_with_its_terms() {
         ["inrpp: the cache of `left` at `left-right` has 508399 bytes between high (42501) and \
           total (550900), and may need 508400: (200.0 Mbit/s in - 10.0 Mbit/s out) x (2.0 ms round \
           trip upstream + 14.0 ms longest round trip of a flow + 2.9 ms packets on it + 2.4 ms \
-          between its ACKs) + 2 packets of 1500 bytes, and no more than the flows have: it may drop packets (inrpp.cache \
-          = \"margin\" takes these terms)"]
+          between its ACKs) + 2 packets of 1500 bytes, and no more than the flows \
+          have: it may drop packets (inrpp.cache = \"margin\" takes these terms)"]
     );
     // Not one packet of each flow, at two ports.
     let below = |name: &str| {

@@ -520,6 +520,7 @@ mod tests {
     #[test]
     fn an_idle_path_is_small() {
         let bytes = size_of::<Path>();
-        assert!(bytes <= 1104, "{bytes}");
+        // 16 of them tell how ACKs are split, and what a path of INRPP has shown.
+        assert!(bytes <= 1120, "{bytes}");
     }
 }
