@@ -153,7 +153,7 @@ fn a_long_path_does_no_harm_with_any_window() {
     for kilobytes in [64, 128, 256, 512] {
         let config = TcpConfig { receive_buffer_bytes: kilobytes * 1000, ..config() };
         let pair = |delays: &[u64], algorithm: &str| {
-            let wiring = Wiring::new(config.clone(), Some(bytes), ms(delays[0]));
+            let wiring = Wiring::new(config, Some(bytes), ms(delays[0]));
             coupled(Wiring { hops: hops(delays), ..wiring }, algorithm)
         };
         let alone = goodput(pair(&[10], "mptcp"), bytes);
