@@ -190,7 +190,7 @@ fn help_goes_to_standard_output_and_has_examples() {
     }
     // Only what is there is offered.
     let help = desk.forebay(&["--help"]).ok().stdout;
-    for absent in ["topology", "live", "compare"] {
+    for absent in ["live", "compare"] {
         let offered = help.lines().any(|line| line.trim_start().starts_with(absent));
         assert!(!offered, "{absent} is offered");
     }

@@ -87,7 +87,7 @@ fn an_experiment_that_is_not_there_is_an_input_error() {
             "{}",
             done.stderr
         );
-        for known in ["inrpp, inrpp/dumbbell", "linux, linux/one-flow"] {
+        for known in ["inrpp/caches, inrpp/dumbbell", "linux, linux/one-flow"] {
             assert!(done.stderr.contains(known), "{}", done.stderr);
         }
     }

@@ -49,7 +49,7 @@ fn wrong_input_is_told_and_leaves_nothing() {
     desk.file("small.toml", SMALL);
     let before = desk.names();
     for (words, said) in [
-        (&["broken.cch"][..], "broken.cch:1:32: expected <uid> of a neighbour"),
+        (&["broken.cch"][..], "broken.cch:1:28: expected <uid> of a neighbour"),
         (&["empty.graphml"], "the file is empty"),
         (&["."], "it is a folder"),
         (&["none.cch"], "there is no such file"),
