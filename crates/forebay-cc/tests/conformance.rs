@@ -611,6 +611,10 @@ impl Feedback for Probe {
         self.note("clocks_acks");
         true
     }
+    fn ack_parts(&self) -> u8 {
+        self.note("ack_parts");
+        2
+    }
     fn widens_window(&self) -> bool {
         self.note("widens_window");
         true
@@ -727,6 +731,7 @@ fn no_method_of_feedback_is_lost_at_the_door() {
     assert_eq!(any.on_datagram(now, &datagram), AckDemand::Now);
     assert!(any.widens_window());
     assert!(any.clocks_acks());
+    assert_eq!(any.ack_parts(), 2);
     assert!(!any.wants_paws());
     any.fill(now, &mut OptionList::EMPTY.clone());
     assert_eq!(any.next_timeout(), Some(LATER));

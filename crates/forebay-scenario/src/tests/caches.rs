@@ -62,10 +62,10 @@ fn the_terms_follow_flows_and_events() {
     let twice = "flows=[{src=\"s{}\", dst=\"d\", count=2, bytes=1000000}, \
                  {src=\"s{}\", dst=\"d\", count=2, bytes=1000000}]";
     assert_eq!(margin(&[twice]), 190_000_000 / 8 * 2_368 / 100_000 + 6_000);
-    // The least rate out counts: 195 Mbit/s for 2 + 14 + 4.8 ms, and 0.48 + 2.4 + 1.2 for packets.
-    // The link back keeps its rate.
+    // The least rate out counts: 195 Mbit/s for 2 + 14 + 4.8 ms, and 0.48 + 2.4 + 2.4 for packets,
+    // for it counts both ways.
     let slower = "events=[{at=\"1s\", link=\"left-right\", rate=\"5Mbit/s\"}]";
-    assert_eq!(margin(&[slower]), 195_000_000 / 8 * 2_488 / 100_000 + 3_000);
+    assert_eq!(margin(&[slower]), 195_000_000 / 8 * 2_608 / 100_000 + 3_000);
     // A slower link after this one may hold it: 199 Mbit/s for 2 + 14 + 24 ms, and 0.24 + 2.4 + 24
     // for packets.
     assert_eq!(margin(&["hosts.d.rate=1Mbit/s"]), 199_000_000 / 8 * 6_664 / 100_000 + 3_000);

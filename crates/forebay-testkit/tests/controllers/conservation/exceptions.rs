@@ -16,7 +16,7 @@ pub struct Exception {
 pub const EXCEPTIONS: &[Exception] = &[
     // Queues that nothing bounds.
     Exception {
-        protocols: &["newreno", "cubic", "dctcp"],
+        protocols: &["newreno", "mptcp", "mptcp-olia", "cubic", "dctcp"],
         demands: &[NoGrowth],
         at: |_| true,
         reason: "RFC 5681: without a loss slow start goes on, a packet more for each ACK",
