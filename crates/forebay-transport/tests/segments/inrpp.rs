@@ -63,7 +63,7 @@ fn connected(lab: Lab, rtt: Span, ask: BackPressureSignal) -> (Bench, Vec<Seg>) 
 
 #[test]
 fn every_option_set_fits_into_forty_bytes() {
-    // By hand, without padding. SYN: MSS 4, SACK permitted 2, scale 3, digest 8, timestamps 10 = 27.
+    // By hand, without padding. SYN: MSS 4, SACK permitted 2, scale 3, digest 8, stamps 10 = 27.
     // SYN-ACK: and 10 of back-pressure = 37. ACK: 10 + 10 + 2 + 8 n = 38 for n = 2; without
     // timestamps 10 + 2 + 8 n = 36 for n = 3.
     for (timestamps, in_list, blocks) in [(true, 28, 2), (false, 36, 3)] {
