@@ -261,7 +261,7 @@ impl Path {
     }
     /// May the scheduler assign `len` more bytes to it? Its window bounds what waits; where that
     /// says nothing, a packet or two do.
-    pub(crate) fn has_room(&self, now: Time, config: &TcpConfig, len: u64) -> bool {
+    pub(crate) fn has_room(&self, config: &TcpConfig, len: u64) -> bool {
         let Path { sender, recovery, .. } = self;
         if !self.is_usable() {
             return false;
@@ -270,7 +270,8 @@ impl Path {
         let limits = sender.limits();
         let paced = recovery.pacing_rate(sender, &limits, config).is_some();
         let flow = paced || limits.credits.is_some();
-        if flow && (waiting > 0 || !sender.pacer_allows(now)) {
+        // A packet that waits is what wakes the path when its pacer allows more.
+        if flow && waiting > 0 {
             return false;
         }
         let flight = sender.in_flight() + waiting;

@@ -23,16 +23,11 @@ const MOST_BYTES: u128 = 1 << 40;
 impl Streams {
     /// Assign new data until it is used up, or windows are full. Returns what holds the rest back
     /// although a congestion window has room.
-    pub(super) fn assign_new(
-        &mut self,
-        now: Time,
-        paths: &mut Paths,
-        config: &TcpConfig,
-    ) -> BufferLimit {
+    pub(super) fn assign_new(&mut self, paths: &mut Paths, config: &TcpConfig) -> BufferLimit {
         while self.nxt < self.end {
             let len = (self.end - self.nxt).min(self.mss_bytes);
             let full = self.limit_of(self.nxt - self.una + len, config);
-            let best = self.best(now, paths, config, len, 0);
+            let best = self.best(paths, config, len, 0);
             let Some(index) = best else {
                 if !full.is_any() {
                     paths.iter_mut().for_each(Path::note_assigned_full);
@@ -46,7 +41,7 @@ impl Streams {
             let too_slow = self.limit_of(paths[index].pending() + len + meanwhile, config);
             let is_last = meanwhile >= self.end - self.nxt;
             if meanwhile > 0 && (is_last || too_slow.is_any()) {
-                let others = paths.iter_mut().filter(|path| !path.has_room(now, config, len));
+                let others = paths.iter_mut().filter(|path| !path.has_room(config, len));
                 others.for_each(Path::note_assigned_full);
                 return if is_last { BufferLimit::default() } else { too_slow };
             }
@@ -88,7 +83,7 @@ impl Streams {
         if self.nxt < self.end && full.is_any() {
             self.penalise(now, paths, config);
         }
-        while let Some(fast) = self.best(now, paths, config, self.mss_bytes, 0) {
+        while let Some(fast) = self.best(paths, config, self.mss_bytes, 0) {
             let rtt_ns = paths[fast].rank();
             let others = paths.iter().enumerate().filter(|&(other, _)| other != fast);
             let usable = others.map(|(_, path)| path).filter(|path| path.is_usable());
@@ -106,7 +101,7 @@ impl Streams {
         if now < self.next_penalty {
             return;
         }
-        let Some(fast) = self.best(now, paths, config, self.mss_bytes, 0) else { return };
+        let Some(fast) = self.best(paths, config, self.mss_bytes, 0) else { return };
         if paths[fast].carries(self.una) {
             return;
         }
