@@ -197,6 +197,10 @@ impl Streams {
     pub(super) fn deadline(&self) -> Time {
         self.fin_due.min(self.subflows.deadline())
     }
+    /// How many ACKs have carried the DATA_FIN.
+    pub(super) fn fin_repeats(&self) -> usize {
+        self.fin_repeats as usize
+    }
     /// An ACK is to carry the DATA_FIN now; the next one after `rto`.
     pub(super) fn take_due_fin(&mut self, now: Time, rto: Span) -> bool {
         let due = self.fin_due <= now;
@@ -264,6 +268,9 @@ impl Streams {
             }
         }
         while self.reinject_one(paths, config) {}
+        if config.opportunistic_retransmission && self.una < self.nxt {
+            self.rescue(now, paths, config);
+        }
         let limit = self.assign_new(paths, config);
         self.limit.change(limit, now, counters);
         let idle = limit.is_any() || self.nxt == self.end;
