@@ -313,6 +313,11 @@ impl Measure {
         }
     }
 
+    /// True if the reference of the run must be worked out for it.
+    pub fn needs_reference(&self) -> bool {
+        matches!(self, Measure::Reference(_))
+    }
+
     /// What must be kept of a run for it.
     pub fn needs(&self) -> Needs {
         match self {
