@@ -148,8 +148,8 @@ pub struct ReproduceArgs {
     /// Fewer seeds
     #[arg(long)]
     pub quick: bool,
-    /// Folder of s3_links.csv, s3_hosts.csv, s3_flows.csv; without it experiments on that map are
-    /// skipped
+    /// Folder of Rocketfuel's maps (3257.pop.cch); without it experiments on them are skipped
+    /// [default: FOREBAY_ROCKETFUEL]
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,
     /// Runs in parallel [default: all cores]

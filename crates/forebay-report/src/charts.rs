@@ -1,6 +1,8 @@
 //! Charts with a row for each link, flow or protocol. The page has them as HTML, which needs no
 //! script, and their numbers as data, from which the script saves them.
 
+mod crowds;
+
 use super::axis::{Axis, round_above};
 use super::escape::html;
 use super::figures::{four_digits, intervals, prefix, second_prefix};
@@ -115,7 +117,12 @@ pub(super) fn charts(results: &Results, protocols: &[Protocol], looks: &Looks) -
     let delays = delays.iter().filter_map(|of| delay(results, protocols, looks, of));
     let mut delays: Vec<Chart> = delays.collect();
     share_unit(&mut delays);
-    let all = [completion(results, protocols), utilisation(results, protocols)];
+    let all = [
+        completion(results, protocols),
+        crowds::by_size(results, protocols),
+        crowds::links(results, protocols),
+        utilisation(results, protocols),
+    ];
     all.into_iter().flatten().chain(delays).collect()
 }
 
@@ -327,11 +334,18 @@ impl Scale {
     /// A scale of seconds that holds all values; logarithmic where the highest is more than
     /// [`WIDE`] times the lowest. None if all are 0.
     fn of(rows: &[Row]) -> Option<Scale> {
+        Scale::of_values(rows, WIDE)
+    }
+    /// The same; logarithmic unless a value is 0.
+    fn logarithmic(rows: &[Row]) -> Option<Scale> {
+        Scale::of_values(rows, 0.0)
+    }
+    fn of_values(rows: &[Row], wide: f64) -> Option<Scale> {
         let values = || rows.iter().flat_map(|row| &row.values).flatten().copied();
         let highest = values().max_by(f64::total_cmp).filter(|highest| *highest > 0.0)?;
         let lowest = values().min_by(f64::total_cmp)?;
         let (prefix, scale) = second_prefix(highest);
-        let axis = if lowest > 0.0 && highest / lowest > WIDE {
+        let axis = if lowest > 0.0 && highest / lowest > wide {
             Axis { from: lowest / 1.3, to: highest * 1.3, log: true }
         } else {
             Axis::from_zero(round_above(highest / scale) * scale)

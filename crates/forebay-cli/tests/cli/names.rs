@@ -149,7 +149,8 @@ fn everything_fits_80_columns() {
     let desk = Desk::new();
     let mut commands = vec![vec!["list".to_string()]];
     // A template shows its own text, whatever its width.
-    commands.extend(listed().into_iter().filter(|n| n != "s3").map(|n| vec!["explain".into(), n]));
+    let complete = |name: &String| !["inrpp/tiscali", "s3"].contains(&name.as_str());
+    commands.extend(listed().into_iter().filter(complete).map(|n| vec!["explain".into(), n]));
     for command in commands {
         let args: Vec<&str> = command.iter().map(String::as_str).collect();
         let text = desk.forebay(&args).ok().stdout;

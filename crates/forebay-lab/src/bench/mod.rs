@@ -59,7 +59,7 @@ pub enum Work {
     Scale(usize),
 }
 
-/// The environment variable that names the folder of S3's files, and of those of experiments.
+/// The environment variable that names the folder of S3's files.
 pub const BENCH_DATA_VARIABLE: &str = "FOREBAY_BENCH_DATA";
 /// More repetitions than this make no figure better.
 const MAX_REPETITIONS: usize = 1_000;
@@ -233,7 +233,7 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
 fn load(name: &str, options: &BenchOptions<'_>) -> Result<Result<Scenario, String>, BenchError> {
     let mut files = Files::Beside;
     if name == "s3" {
-        let folder = options.data.cloned().or_else(data_from_environment);
+        let folder = options.data.cloned().or_else(|| folder_from_environment(BENCH_DATA_VARIABLE));
         let Some(folder) = folder else {
             let why = format!(
                 "its map is not part of Forebay: name the folder of s3_links.csv, s3_hosts.csv and \
@@ -246,10 +246,11 @@ fn load(name: &str, options: &BenchOptions<'_>) -> Result<Result<Scenario, Strin
     Ok(Ok(Scenario::load(name, &LoadOptions { files, ..LoadOptions::default() })?))
 }
 
-/// The one input of the benchmark that no argument names; its documentation says so.
+/// The folder that a variable names: the one input of the benchmark and of experiments that no
+/// argument names; their documentation says so.
 #[allow(clippy::disallowed_methods)]
-pub(crate) fn data_from_environment() -> Option<PathBuf> {
-    std::env::var_os(BENCH_DATA_VARIABLE).map(PathBuf::from)
+pub(crate) fn folder_from_environment(variable: &str) -> Option<PathBuf> {
+    std::env::var_os(variable).map(PathBuf::from)
 }
 
 /// Repeat the scenario, and then without its hash.

@@ -4,7 +4,7 @@ use super::measure::{CHANNEL, Compare, Measure, Over, Since, Take};
 use super::profile::rank_correlation;
 use super::recording::{PortSample, Recording, Sample, growth};
 use forebay_base::Time;
-use forebay_run::{Capacity, FlowResult, RunResult};
+use forebay_run::{Capacity, FlowResult, InterfaceResult, RunResult};
 use forebay_scenario::LinkNames;
 use forebay_scenario::statistics::{jain, mean};
 use forebay_scenario::trace_statistics::TraceStatistics;
@@ -35,6 +35,7 @@ impl Measured<'_> {
             | Measure::Utilisation { .. }
             | Measure::MeanUtilisation
             | Measure::UtilisationShare { .. }
+            | Measure::DetouredShare
             | Measure::TraceUtilisation { .. }
             | Measure::Channel { .. }
             | Measure::Reference(_)
@@ -126,6 +127,12 @@ impl Measured<'_> {
                 let all = self.utilisations();
                 let inside = all.iter().filter(|share| within(share)).count();
                 (!all.is_empty()).then(|| inside as f64 / all.len() as f64)
+            }
+            Measure::DetouredShare => {
+                let sum = |of: fn(&InterfaceResult) -> u64| {
+                    self.result.interfaces.iter().map(of).sum::<u64>() as f64
+                };
+                Compare::Ratio.of(sum(|i| i.detoured_bytes), sum(|i| i.offered_bytes))
             }
             Measure::TraceUtilisation { link } => {
                 self.result.metrics.trace_utilisation.get(link.as_str()).copied()

@@ -6,7 +6,7 @@
 //! label = "paper"                     # heading of the published values
 //! proposes = ["inrpp"]                # protocols whose advantage it claims; may be left out
 //! tables = "by_quantity"              # in Markdown; see `Tables`; may be left out
-//! data = ["map.csv"]                  # files that are not part of Forebay, which scenarios read
+//! data = ["map.cch"]                  # files that are not part of Forebay, which scenarios read
 //!                                     # in the folder of `--data`; without it the experiment is
 //!                                     # skipped; may be left out
 //! seeds = 10                          # runs per set-up and protocol
@@ -62,9 +62,9 @@
 //! why = { goodput = "..." }           # may be left out
 //! ```
 
+use super::DATA_VARIABLE;
 use super::measure::Measure;
 use super::verdict::{Claim, Published, Side, Target, Tolerance, Value};
-use crate::bench::BENCH_DATA_VARIABLE;
 use forebay_scenario::{Files, LoadOptions, Registry, Scenario};
 use serde::Deserialize;
 use std::collections::{BTreeMap, BTreeSet};
@@ -239,8 +239,8 @@ impl File {
         let missing = !self.data.is_empty() && data.is_none();
         missing.then(|| {
             format!(
-                "{files} are not part of Forebay: name their folder with --data, or set \
-                 {BENCH_DATA_VARIABLE}"
+                "not part of Forebay: {files}; name their folder with --data, or set \
+                 {DATA_VARIABLE}"
             )
         })
     }

@@ -192,6 +192,7 @@ impl<'a> Jobs<'a> {
                 cancel: options.cancel,
                 progress: Some(&tell),
                 known: Some(&self.known[job.experiment][job.setup][job.place]),
+                without_reference: !job.needs_reference(),
                 ..RunOptions::default()
             };
             let result = self.run_into(index, run, folder);
@@ -348,6 +349,11 @@ fn jobs_of(index: usize, experiment: &Experiment, quick: bool) -> Vec<Job<'_>> {
 }
 
 impl Job<'_> {
+    /// True if a row compares with the reference, which can take longer than the run.
+    fn needs_reference(&self) -> bool {
+        self.rows.iter().any(|(_, row)| row.measure.get_ref().needs_reference())
+    }
+
     fn run(&self, options: RunOptions<'_>) -> Result<(Output, RunResult), RunError> {
         let names = LinkNames::new(self.scenario);
         let recording = Mutex::new(self.recording(&names));

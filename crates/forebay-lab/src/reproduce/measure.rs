@@ -38,6 +38,9 @@ pub(super) enum Measure {
     /// The share of these directions whose busy share is in a range, its upper end included only
     /// if it is 1.
     UtilisationShare { range: [f64; 2] },
+    /// Of the bytes that were to leave through ports of INRPP routers, the share that left on a
+    /// detour.
+    DetouredShare,
     /// What the same flows have under two protocols of the set-up with the same seed. Of the flows
     /// that completed in both, of this class or of one that begins with its name and a hyphen, of
     /// more than one number of bytes and at most another: the mean of the differences of their
@@ -310,6 +313,11 @@ impl Measure {
         }
     }
 
+    /// True if the reference of the run must be worked out for it.
+    pub fn needs_reference(&self) -> bool {
+        matches!(self, Measure::Reference(_))
+    }
+
     /// What must be kept of a run for it.
     pub fn needs(&self) -> Needs {
         match self {
@@ -321,6 +329,7 @@ impl Measure {
             | Measure::Utilisation { .. }
             | Measure::MeanUtilisation
             | Measure::UtilisationShare { .. }
+            | Measure::DetouredShare
             | Measure::Paired { .. }
             | Measure::FlowMetric { .. }
             | Measure::FlowShare { .. }

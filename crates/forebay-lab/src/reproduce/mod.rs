@@ -26,7 +26,7 @@ pub use jobs::{ReproduceError, ReproduceProgress};
 pub use profile::rank_correlation;
 pub use verdict::{Claim, Verdict};
 
-use crate::bench::{Skipped, data_from_environment};
+use crate::bench::{Skipped, folder_from_environment};
 use file::{Experiment, Quantity, Row};
 use forebay_scenario::Registry;
 use forebay_scenario::statistics::mean_and_interval;
@@ -38,6 +38,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use toml::Spanned;
 
+/// The environment variable that names the folder of the files that are not part of Forebay and
+/// that some experiments need: Rocketfuel's maps.
+pub const DATA_VARIABLE: &str = "FOREBAY_ROCKETFUEL";
+
 /// How to reproduce, as opposed to what.
 #[derive(Clone, Copy)]
 pub struct ReproduceOptions<'a> {
@@ -46,7 +50,7 @@ pub struct ReproduceOptions<'a> {
     /// Fewer seeds.
     pub quick: bool,
     /// Folder of the files that are not part of Forebay and that some experiments need; None: that
-    /// of the environment variable [`crate::BENCH_DATA_VARIABLE`], if set.
+    /// of the environment variable [`DATA_VARIABLE`], if set.
     pub data: Option<&'a Path>,
     /// Runs at the same time, at least 1.
     pub jobs: usize,
@@ -174,7 +178,8 @@ pub fn reproduce_into(
     options: &ReproduceOptions<'_>,
     folder: Option<&ReproductionFolder>,
 ) -> Result<Reproduction, ReproduceError> {
-    let data = options.data.map(Path::to_path_buf).or_else(data_from_environment);
+    let from_environment = || folder_from_environment(DATA_VARIABLE);
+    let data = options.data.map(Path::to_path_buf).or_else(from_environment);
     let (mut texts, mut experiments, mut skipped) = (Vec::new(), Vec::new(), Vec::new());
     for of in wanted {
         let ExperimentText { text, file, .. } = of;

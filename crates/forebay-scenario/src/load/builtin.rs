@@ -40,6 +40,7 @@ builtins![
     "inrpp/hierarchy",
     "inrpp/friendly",
     "inrpp/load",
+    "inrpp/tiscali",
     "inrpp/attacks",
     "kickass/joins",
     "kickass/static",
@@ -133,7 +134,14 @@ builtins![
     "s3",
 ];
 
+/// Those that read files which are not part of Forebay.
+const TEMPLATES: [&str; 2] = ["inrpp/tiscali", "s3"];
+
 impl Builtin {
+    /// True if it can be run only with files that are not part of Forebay.
+    pub fn is_template(&self) -> bool {
+        TEMPLATES.contains(&self.name)
+    }
     /// The scenario of that name.
     pub fn find(name: &str) -> Option<&'static Builtin> {
         BUILTINS.iter().find(|b| b.name == name)
