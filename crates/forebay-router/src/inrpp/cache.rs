@@ -227,8 +227,7 @@ impl<T> Cache<T> {
     }
 
     /// Put a packet in its place among those of its flow. True if it is the first now, and was not
-    /// alone. A flow that comes new has its first quantum
-    /// before others if `ahead`.
+    /// alone. A flow that comes new has its first quantum before others if `ahead`.
     pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, ahead: bool) -> bool {
         *self.count_mut(flow.class()) += packet.wire_len as u64;
         let slot = match self.find(flow) {

@@ -97,23 +97,24 @@ impl detour::Interfaces for View<'_> {
 impl Inrpp {
     /// A router with these ports; its own stream of random numbers gives the nonces.
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
-        let interface = |id, info: &PortInfo| {
+        let port = |(id, info): (u16, &PortInfo)| {
             let limits = settings.cache.at(PortId(id), info.rate);
-            let push_bytes = match settings.push_room_bytes(info.rate, limits) {
+            let push_room_bytes = settings.push_room_bytes(info.rate, limits);
+            let push_bytes = match push_room_bytes {
                 u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval),
             };
-            Interface::new(limits, info.mtu_bytes, settings).with_push_bytes(push_bytes)
-        };
-        let port = |(id, info): (u16, &PortInfo)| Port {
-            interface: interface(id, info),
-            express: VecDeque::new(),
-            log: Log::default(),
-            plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
-            push_room_bytes: settings.push_room_bytes(info.rate, interface(id, info).limits()),
-            neighbour: info.neighbour,
-            mtu_bytes: info.mtu_bytes,
-            detour_bytes: 0,
+            let interface = Interface::new(limits, info.mtu_bytes, settings);
+            Port {
+                interface: interface.with_push_bytes(push_bytes),
+                express: VecDeque::new(),
+                log: Log::default(),
+                plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
+                push_room_bytes,
+                neighbour: info.neighbour,
+                mtu_bytes: info.mtu_bytes,
+                detour_bytes: 0,
+            }
         };
         let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
         let numbered = neighbours.iter().enumerate();
