@@ -350,8 +350,7 @@ fn total_bps(links: &BTreeSet<LinkId>, bps: &dyn Fn(LinkId) -> u64) -> u64 {
 }
 
 /// The links that limit what can be sent over these paths, which are in order: of those that do,
-/// the
-/// first. Where paths part and meet again, links count once.
+/// the first. Where paths part and meet again, links count once.
 fn cut(paths: &[&[LinkId]], bps: &dyn Fn(LinkId) -> u64) -> BTreeSet<LinkId> {
     let mut limits = BTreeSet::new();
     for group in paths.chunk_by(|a, b| a.first() == b.first()) {
