@@ -197,8 +197,8 @@ fn where_a_backlog_can_form_all_of_the_link_counts() {
         let [_, high, total] = sizes(&parse_with(PAIRS, set).unwrap(), 1, 1);
         total - high
     };
-    // 12 Mbit/s come to the link: 10 in and 4 out. To `far` and back 2 ms and a queue of 50 ms, 6 ms
-    // from end to end, a packet to the host 3 ms, and 2 x (3 + 1.2 + 3) for packets.
+    // 12 Mbit/s come to the link: 10 in and 4 out. To `far` and back 2 ms and a queue of 50 ms,
+    // 6 ms from end to end, a packet to the host 3 ms, and 2 x (3 + 1.2 + 3) for packets.
     assert_eq!(room(&[]), 6_000_000 / 8 * 754 / 10_000 + 1_500);
     // 9 Mbit/s: nothing waits.
     assert_eq!(room(&["hosts.0.rate=3Mbit/s"]), 1_500);
