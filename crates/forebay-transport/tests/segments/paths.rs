@@ -181,6 +181,7 @@ fn storms_on_both_paths() {
             },
             again: rng.chance(0.02).then(|| ms(1 + rng.below(200))),
             mark: false,
+            strip: None,
         };
         println!("seed {seed} lose {lose:.3} die {die:?} bytes {bytes}");
         let mut wiring = two_paths(bytes, script);
