@@ -1,24 +1,17 @@
 //! Middleboxes that take MPTCP's options away (RFC 8684 section 3.7): the stream is whole, at once
 //! over the first path alone or without the path that lost them.
 
-use crate::common::{Event, Fate, Hop, MSS, Pair, Wiring, ms, plain};
+use crate::common::{Event, Fate, Hop, MSS, Pair, Wiring, modern, ms};
 use forebay_base::{Rate, Rng, Stream, TcpFlags, Time, kind};
-use forebay_cc::{Init, LossPolicy, Spec};
-use forebay_transport::{Recovery, TcpConfig};
+use forebay_cc::{Init, Spec};
 
 const BYTES: u64 = 2000 * MSS;
 
 /// Two paths of 10 Mbit/s; of packets that `strips` is true of, the options are taken away.
 /// `reply`: bytes that the server sends.
 fn pair(reply: u64, strips: impl Fn(&Event) -> bool + 'static) -> Pair {
-    let config = TcpConfig {
-        loss_policy: LossPolicy::RackTlp,
-        recovery: Recovery::Prr,
-        timestamps: true,
-        ..plain()
-    };
     let hop = || [Hop::link(ms(10), Rate::mbps(10), 50), Hop::link(ms(10), Rate::mbps(10), 50)];
-    let wiring = Wiring { hops: vec![hop(), hop()], ..Wiring::new(config, Some(BYTES), ms(10)) };
+    let wiring = Wiring { hops: vec![hop(), hop()], ..Wiring::new(modern(), Some(BYTES), ms(10)) };
     let script = move |e: &Event| Fate { strip: strips(e).then_some(kind::MPTCP), ..Fate::PASS };
     let mut wiring = wiring.script(script);
     wiring.send_bytes[1] = Some(reply);
