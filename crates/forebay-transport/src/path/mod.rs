@@ -270,8 +270,8 @@ impl Path {
         let keyed = self.handshake.carries_keys(self.sender.send_end());
         self.sender.mss() - if keyed { u64::from(MOST_SIGNAL_BYTES - SIGNAL_BYTES) } else { 0 }
     }
-    /// May the scheduler assign `len` more bytes to it? Its window bounds what waits; one piece does
-    /// if it is paced.
+    /// May the scheduler assign `len` more bytes to it? Its window bounds what waits, and pacing: to
+    /// one piece.
     pub(crate) fn has_room(&self, config: &TcpConfig, len: u64) -> bool {
         let Path { sender, recovery, .. } = self;
         if !self.is_usable() {
