@@ -9,7 +9,7 @@ use forebay_net::{
     SchemeSpec,
 };
 use forebay_queue::{Limit, RcpPortParams};
-use forebay_transport::{PRESETS, Pacing, Recovery, TcpConfig};
+use forebay_transport::{MOST_SIGNAL_BYTES, PRESETS, Pacing, Recovery, TcpConfig};
 
 /// The scenario of a seed: 2 to 5 routers in a tree with an extra link or two, 2 to 5 hosts, 1 to 5
 /// sized flows.
@@ -159,7 +159,9 @@ fn options_of(entry: &Entry) -> u16 {
         paced: false,
         rng: Rng::new(0, Stream::Test, 0),
     };
-    (entry.spec)().build(init).traits().option_bytes.next_multiple_of(4)
+    let traits = (entry.spec)().build(init).traits();
+    let signal = if traits.multipath { MOST_SIGNAL_BYTES } else { 0 };
+    (traits.option_bytes + signal).next_multiple_of(4)
 }
 
 /// A preset with some of its features changed.

@@ -7,7 +7,7 @@ use forebay_net::{
     TransportSpec,
 };
 use forebay_queue::Limit;
-use forebay_transport::TcpConfig;
+use forebay_transport::{MOST_SIGNAL_BYTES, TcpConfig};
 use std::sync::Arc;
 
 /// Builds a [`NetSpec`] step by step.
@@ -100,6 +100,9 @@ impl World {
         transport: usize,
         paths: &[(u16, u16)],
     ) {
+        // Room for the signals beside timestamps in packets of 1500 bytes.
+        let config = Arc::make_mut(&mut self.spec.transports[transport].config);
+        config.mss_bytes = config.mss_bytes.min(1448 - MOST_SIGNAL_BYTES.next_multiple_of(4));
         let paths = paths.iter().map(|&(a, b)| (PortId(a), PortId(b))).collect();
         let ((src, dst), start) = (ends, Time::ZERO);
         self.spec.flows.push(FlowSpec { src, dst, start, bytes, life: None, transport, paths });

@@ -131,7 +131,8 @@ pub struct TcpConfig {
     pub opportunistic_retransmission: bool,
     /// Negotiate ECN (RFC 3168).
     pub ecn: bool,
-    /// Pacing of controllers that set a window: "off" or a table.
+    /// Pacing of controllers that set a window: "off" or a table. MPTCP is paced at 200 and 120
+    /// percent unless `tcp_of` says otherwise.
     pub pacing: Pacing,
     /// Set DF on every packet.
     pub dont_fragment: bool,

@@ -215,7 +215,9 @@ impl QueuedLink {
             }
             return Ok(());
         }
-        if !self.starts_at_once && self.opening.is_none() && self.is_free(cx.now) {
+        // What a router held back for this link was there before an opportunity at this time.
+        let comes_now = queued_at == cx.now;
+        if !self.starts_at_once && comes_now && self.opening.is_none() && self.is_free(cx.now) {
             self.channel.on_idle(cx.now);
         }
         self.may_wait = true;

@@ -30,6 +30,7 @@ impl Scenario {
         let settings = &self.inrpp.settings;
         let mut notes = self.cache_notes();
         notes.extend(self.asymmetry_note());
+        notes.extend(self.discipline_note(&routers));
         if routers.is_empty() || !settings.detours {
             return notes;
         }
@@ -65,6 +66,23 @@ impl Scenario {
                 flows().count()
             )
         })
+    }
+
+    /// Disciplines of ports that hold what waits in caches.
+    fn discipline_note(&self, routers: &BTreeSet<NodeId>) -> Option<String> {
+        let ports = self.links.iter().flat_map(|link| {
+            [(link.a, &link.forward, &link.name), (link.b, &link.reverse, &link.name)]
+        });
+        let mut set = ports
+            .filter(|(from, wire, _)| routers.contains(from) && !wire.discipline.is_default())
+            .peekable();
+        let (_, wire, name) = *set.peek()?;
+        let (discipline, count) = (wire.discipline.name(), set.count());
+        Some(format!(
+            "inrpp: {count} ports of INRPP routers have a discipline, such as {discipline} of \
+             links.{name}: it governs nothing there, as packets wait in the cache, those of TCP \
+             too, and are neither marked nor dropped early"
+        ))
     }
 
     /// True if two neighbours among `routers` have a third one as neighbour of both.

@@ -315,6 +315,8 @@ fn what_is_allowed_and_seldom_meant_is_told() {
                 cached, never sent round";
     assert_eq!(notes(&["inrpp.routers=[\"u\", \"v\"]"]), [none]);
     assert_eq!(notes(&["inrpp.routers=[\"u\", \"v\"]", "inrpp.detours=false"]), [""; 0]);
+    let said = notes(&[all, "link_defaults.queue={discipline=\"codel\", limit=\"100packets\"}"]);
+    assert!(said.iter().any(|note| note.contains("codel of links.")), "{said:?}");
 }
 
 #[test]

@@ -14,5 +14,6 @@ mod margin;
 mod meshes;
 mod model;
 mod named;
+mod opportunities;
 mod provider;
 mod random;

@@ -4,7 +4,7 @@
 use crate::stage::{Scene, live, newreno, simulate};
 use forebay_base::{DropReason, NodeId, Packet, PortId, Rate, Span, Time};
 use forebay_cc::AckPolicy;
-use forebay_net::{ForwardingSpec, NetEvent};
+use forebay_net::{EqualCosts, ForwardingSpec, NetEvent};
 use forebay_router::{Forwarding, NodeContext, Verdict};
 use forebay_sim::PacketEvent;
 use forebay_testkit::tap::{Notes, Tap};
@@ -94,6 +94,7 @@ enum Passed {
 /// port declared first.
 fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
     let (mut world, notes) = (World::new(), Notes::default());
+    world.spec.routes.equal_costs = EqualCosts::Independent;
     let a = world.host("a");
     let make = ForwardingSpec::Custom("gate".into(), Arc::new(|_| Box::new(Gate::default())));
     let gate = world.router_with("gate", make);

@@ -624,8 +624,11 @@ impl Connection {
         }
         let Some(streams) = &mut self.streams else { return };
         let open = self.paths.iter().enumerate().filter(|(_, p)| p.state() == State::Established);
-        let best = open.min_by_key(|(index, p)| (!p.is_usable(), p.rank(), *index));
-        let (best, rto) = best.map_or((0, MIN_REPEAT), |(index, p)| (index, p.rto()));
+        let mut open: Vec<(usize, &Path)> = open.collect();
+        open.sort_by_key(|(index, p)| (!p.is_usable(), p.rank(), *index));
+        // An end that has sent no data does not know which paths are dead: each has its turn.
+        let turn = streams.fin_repeats() % open.len().max(1);
+        let (best, rto) = open.get(turn).map_or((0, MIN_REPEAT), |(index, p)| (*index, p.rto()));
         if streams.take_due_fin(now, rto) {
             self.paths[best].demand_ack();
         }

@@ -197,6 +197,10 @@ impl Streams {
     pub(super) fn deadline(&self) -> Time {
         self.fin_due.min(self.subflows.deadline())
     }
+    /// How many ACKs have carried the DATA_FIN.
+    pub(super) fn fin_repeats(&self) -> usize {
+        self.fin_repeats as usize
+    }
     /// An ACK is to carry the DATA_FIN now; the next one after `rto`.
     pub(super) fn take_due_fin(&mut self, now: Time, rto: Span) -> bool {
         let due = self.fin_due <= now;
@@ -263,8 +267,11 @@ impl Streams {
                 self.edge = self.edge.max(self.una + path.peer_window());
             }
         }
-        while self.reinject_one(now, paths, config) {}
-        let limit = self.assign_new(now, paths, config);
+        while self.reinject_one(paths, config) {}
+        if config.opportunistic_retransmission && self.una < self.nxt {
+            self.rescue(now, paths, config);
+        }
+        let limit = self.assign_new(paths, config);
         self.limit.change(limit, now, counters);
         let idle = limit.is_any() || self.nxt == self.end;
         if config.opportunistic_retransmission && idle && self.una < self.nxt {
@@ -281,7 +288,7 @@ impl Streams {
 
     /// Move a piece of the reinjection queue to a path. False if nothing can be moved. An entry
     /// that no open path may carry does not hold up those after it.
-    fn reinject_one(&mut self, now: Time, paths: &mut Paths, config: &TcpConfig) -> bool {
+    fn reinject_one(&mut self, paths: &mut Paths, config: &TcpConfig) -> bool {
         let una = self.una;
         self.reinjections.retain_mut(|r| {
             r.range.start = r.range.start.max(una);
@@ -292,7 +299,7 @@ impl Streams {
             let Reinjection { range, carried } = self.reinjections[index];
             let carried = if carried == everyone { 0 } else { carried };
             let wanted = range.len().min(self.mss_bytes);
-            if let Some(path) = self.best(now, paths, config, wanted, carried) {
+            if let Some(path) = self.best(paths, config, wanted, carried) {
                 let len = wanted.min(paths[path].chunk());
                 paths[path].assign(range.start, len);
                 self.resent.insert(range.start, range.start + len, |_, _| ());
@@ -305,17 +312,10 @@ impl Streams {
 
     /// The path with the lowest smoothed RTT among those that may take `len` bytes and are not in
     /// `excluded`.
-    fn best(
-        &self,
-        now: Time,
-        paths: &Paths,
-        config: &TcpConfig,
-        len: u64,
-        excluded: u64,
-    ) -> Option<usize> {
+    fn best(&self, paths: &Paths, config: &TcpConfig, len: u64, excluded: u64) -> Option<usize> {
         let candidates = paths.iter().enumerate();
         let open = candidates.filter(|(i, p)| {
-            excluded >> i & 1 == 0 && self.subflows.is_open(*i) && p.has_room(now, config, len)
+            excluded >> i & 1 == 0 && self.subflows.is_open(*i) && p.has_room(config, len)
         });
         open.min_by_key(|(i, p)| (p.rank(), *i)).map(|(i, _)| i)
     }

@@ -21,6 +21,7 @@ mod sender;
 
 use crate::api::{Counters, PathSetup, PathView, Role, RttSummary};
 use crate::config::TcpConfig;
+use crate::mptcp::{MOST_SIGNAL_BYTES, SIGNAL_BYTES};
 use crate::ranges::{Range, RangeSet};
 use fast_path::FastPathState;
 use forebay_base::{Histogram, IpVersion, OptionList, PortId, Span, TcpFlags, Time};
@@ -29,7 +30,7 @@ use handshake::Handshake;
 use mapping::Mapping;
 use receiver::Receiver;
 use recovery::LossRecovery;
-use scoreboard::{LOST, SACKED};
+use scoreboard::{LOST, REPEATED, SACKED, Segment};
 use sender::Sender;
 
 pub(crate) use input::{Incoming, Received, options_of};
@@ -57,6 +58,15 @@ pub(crate) struct Cx<'a> {
     pub counters: &'a mut Counters,
     /// Where the stream is shared with other paths, or may be.
     pub sharing: Option<Sharing<'a>>,
+}
+
+/// Which data that come late another path is to carry.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Late {
+    /// All of them.
+    Any,
+    /// Those that the path has lost, and has not been told of since.
+    Lost,
 }
 
 /// What a path needs to know of a stream that it does not carry alone.
@@ -255,13 +265,14 @@ impl Path {
     pub(crate) fn peer_window(&self) -> u64 {
         self.sender.peer_window()
     }
-    /// Largest piece of data to assign at once.
+    /// Largest piece of data to assign at once: the payload of the next packet.
     pub(crate) fn chunk(&self) -> u64 {
-        self.sender.mss()
+        let keyed = self.handshake.carries_keys(self.sender.send_end());
+        self.sender.mss() - if keyed { u64::from(MOST_SIGNAL_BYTES - SIGNAL_BYTES) } else { 0 }
     }
-    /// May the scheduler assign `len` more bytes to it? Its window bounds what waits; where that
-    /// says nothing, a packet or two do.
-    pub(crate) fn has_room(&self, now: Time, config: &TcpConfig, len: u64) -> bool {
+    /// May the scheduler assign `len` more bytes to it? Its window bounds what waits; of a path that
+    /// is paced one piece does, and its pacer says when that leaves.
+    pub(crate) fn has_room(&self, config: &TcpConfig, len: u64) -> bool {
         let Path { sender, recovery, .. } = self;
         if !self.is_usable() {
             return false;
@@ -269,8 +280,7 @@ impl Path {
         let waiting = sender.send_end() - sender.nxt();
         let limits = sender.limits();
         let paced = recovery.pacing_rate(sender, &limits, config).is_some();
-        let flow = paced || limits.credits.is_some();
-        if flow && (waiting > 0 || !sender.pacer_allows(now)) {
+        if waiting > 0 && (paced || limits.credits.is_some()) {
             return false;
         }
         let flight = sender.in_flight() + waiting;
@@ -304,19 +314,28 @@ impl Path {
             _ => self.rank(),
         }
     }
+    /// It repairs losses.
+    pub(crate) fn is_in_recovery(&self) -> bool {
+        self.recovery.is_in_recovery()
+    }
     /// The first data from offset `from` on that is not in `known`, that it has not delivered, and
     /// that another path would deliver earlier: its ACK is due only after `rtt_ns`, the RTT of that
-    /// path, or is overdue by more than that.
+    /// path, or is overdue by more than that. Of these, those that are asked for.
     pub(crate) fn first_late(
         &self,
         now: Time,
         from: u64,
         rtt_ns: u64,
         known: &RangeSet,
+        which: Late,
     ) -> Option<Range> {
         let (mappings, board) = (self.sender.mappings()?, self.sender.board());
         let segments = (0..board.len()).map(|index| board.get(index));
-        let missing = segments.filter(|segment| segment.len > 0 && !segment.is(SACKED));
+        let wanted = |segment: &Segment| match which {
+            Late::Any => true,
+            Late::Lost => segment.is(LOST) || segment.is(REPEATED),
+        };
+        let missing = segments.filter(|s| s.len > 0 && !s.is(SACKED) && wanted(s));
         let sent = missing.map(|segment| {
             let age = if segment.is(LOST) { Span::ZERO } else { now.since(segment.sent_at) };
             (segment.start, u64::from(segment.len), age)
@@ -333,7 +352,7 @@ impl Path {
             let mut runs = mappings.from(self.sender.nxt()).filter(|_| late(Span::ZERO));
             runs.find_map(|run| new(run.path, run.len))
         };
-        found.or_else(unsent)
+        found.or_else(|| (which == Late::Any).then(unsent).flatten())
     }
     /// It has assigned, and not seen acknowledged, the byte at data offset `data`.
     pub(crate) fn carries(&self, data: u64) -> bool {
