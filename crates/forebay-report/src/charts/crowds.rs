@@ -22,7 +22,8 @@ fn step(bytes: u64) -> (u64, u64) {
 }
 
 /// Both ends of a step in one unit.
-fn range((from, to): (u64, u64)) -> String {
+fn range(step: (u64, u64)) -> String {
+    let (from, to) = step;
     let (letter, scale) = prefix(from as f64);
     let size = |bytes: u64| four_digits(bytes as f64 / scale);
     format!("{}–{} {letter}B", size(from), size(to))
@@ -134,8 +135,8 @@ pub(super) fn links(results: &Results, protocols: &[Protocol]) -> Option<Chart> 
         series: protocols.iter().map(|protocol| Series::of(protocol, Mark::Bar)).collect(),
         rows: (0..PARTS).map(row).collect(),
         about: format!(
-            "Of the {all} directed links between routers, how many were busy for that part of the \
-             time."
+            "Of the {all} directed links between routers, the share with a utilisation in each \
+             range."
         ),
     })
 }
