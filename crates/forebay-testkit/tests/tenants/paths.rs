@@ -8,7 +8,8 @@ use forebay_testkit::tap::{Notes, Tap};
 use forebay_testkit::world::{World, link};
 use forebay_transport::PRESETS;
 
-const BYTES: u64 = 400_000;
+/// Long enough that the slower path has a part: the faster one sends the end alone.
+const BYTES: u64 = 2_000_000;
 
 /// Links from the upper and from the lower router to b, and the nodes of the right side.
 struct Ends {
@@ -48,7 +49,7 @@ fn with_failure() -> Scene<[Notes<u64>; 2]> {
     let (mut scene, ends) = scene();
     let upper = ends.last[0];
     for link in [upper, LinkId(upper.0 + 1)] {
-        scene.world.event(Time::from_millis(120), NetEvent::Down(link));
+        scene.world.event(Time::from_millis(600), NetEvent::Down(link));
     }
     scene
 }
