@@ -7,14 +7,16 @@ use forebay_net::FlowSpec;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
+/// The ends of a flow, its start in nanoseconds, its bytes, its transport and how many paths it has.
+type FlowKey = ([u32; 2], u64, Option<u64>, usize, usize);
+
 /// What distinguishes the references of one scenario.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 struct Key {
     /// Per transport its reference mode, and its packets, as the bits of their sizes.
     transports: Vec<(&'static str, [u64; 7])>,
-    /// Per flow its ends, its start in nanoseconds, its bytes, its transport and how many paths it
-    /// has.
-    flows: Vec<([u32; 2], u64, Option<u64>, usize, usize)>,
+    /// Per flow.
+    flows: Vec<FlowKey>,
     /// The lives that flows have, with the seed that what they draw follows from.
     lives: Vec<(usize, u64, String)>,
 }
