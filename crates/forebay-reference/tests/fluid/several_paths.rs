@@ -25,9 +25,14 @@ fn rates(capacity: &[f64], demands: &[(&[&[u32]], f64)]) -> Vec<f64> {
     found.rates
 }
 
+/// Paths of a group of flows, and how many they are.
+type Demand<'a> = (&'a [&'a [u32]], f64);
+/// Capacities, demands, and the rates that follow.
+type Case<'a> = (&'a [f64], &'a [Demand<'a>], &'a [f64]);
+
 #[test]
 fn shares_by_hand() {
-    let cases: &[(&[f64], &[(&[&[u32]], f64)], &[f64])] = &[
+    let cases: &[Case<'_>] = &[
         // Alone: the sum.
         (&[10.0, 5.0], &[(&[&[0], &[1]], 1.0)], &[15.0]),
         // A link before both.
