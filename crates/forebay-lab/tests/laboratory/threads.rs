@@ -11,6 +11,8 @@ use serde_json::Value;
 /// Scenarios that would run longer, in simulated time after the start of their window, are cut
 /// short. So is the time before it.
 const LONGEST: Span = Span::from_secs(1);
+/// The same of those that end with their flows.
+const LONGEST_OF_FLOWS: Span = Span::from_secs(5);
 
 /// A built-in scenario, cut short. None for S3 where its map, which is not part of Forebay, is not
 /// at hand; and for other templates, which are such maps with more traffic.
@@ -26,14 +28,12 @@ fn short(builtin: &Builtin) -> Option<Scenario> {
     };
     let whole = load(Vec::new());
     let from = whole.measure_from.min(Time::ZERO + LONGEST);
-    match whole.until {
-        Some(until) if until > from + LONGEST => {
-            let (from_s, until_s) = (from.as_secs_f64(), (from + LONGEST).as_secs_f64());
-            let set = [format!("until_s={until_s}"), format!("measure_from_s={from_s}")];
-            Some(load(set.into()))
-        }
-        _ => Some(whole),
+    let longest = whole.until.map_or(LONGEST_OF_FLOWS, |_| LONGEST);
+    if whole.until.is_some_and(|until| until <= from + longest) {
+        return Some(whole);
     }
+    let (from_s, until_s) = (from.as_secs_f64(), (from + longest).as_secs_f64());
+    Some(load(vec![format!("until_s={until_s}"), format!("measure_from_s={from_s}")]))
 }
 
 fn run(scenario: &Scenario, protocol: &str, threads: usize) -> RunResult {
