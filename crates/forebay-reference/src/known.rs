@@ -7,7 +7,8 @@ use forebay_net::FlowSpec;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-/// The ends of a flow, its start in nanoseconds, its bytes, its transport and how many paths it has.
+/// The ends of a flow, its start in nanoseconds, its bytes, its transport and how many paths
+/// it has.
 type FlowKey = ([u32; 2], u64, Option<u64>, usize, usize);
 
 /// What distinguishes the references of one scenario.
