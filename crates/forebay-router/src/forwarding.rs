@@ -57,6 +57,8 @@ pub struct RouterPort {
     pub rate: Rate,
     /// Longest IP packet that the link takes, in bytes.
     pub mtu_bytes: u16,
+    /// Room of its queue in bytes; of one limited in packets, for packets of 1500 bytes.
+    pub queue_bytes: u64,
     /// The node at its other end, if that is a router of the same kind.
     pub neighbour: Option<NodeId>,
     /// True if it is a router of another kind.

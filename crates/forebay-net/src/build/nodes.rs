@@ -41,7 +41,13 @@ fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -
             NodeKind::Router(_) => (None, true),
             NodeKind::Host => (None, false),
         };
-        RouterPort { rate: link.channel.rate(), mtu_bytes: link.wire.mtu_bytes, neighbour, foreign }
+        RouterPort {
+            rate: link.channel.rate(),
+            mtu_bytes: link.wire.mtu_bytes,
+            queue_bytes: link.queue.limit().full_bytes(),
+            neighbour,
+            foreign,
+        }
     };
     links.iter().map(lead).collect()
 }

@@ -19,7 +19,7 @@ use forebay_signal::inrpp::{
     BackPressure, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest, RouterId,
 };
 
-/// ACKs that found the queue of the link full, per port.
+/// ACKs and messages that found the queue of the link full, per port.
 const MAX_EXPRESS: usize = 4096;
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
 const DETOUR_BUDGET: u8 = 1;
@@ -31,6 +31,8 @@ pub struct PortInfo {
     pub rate: Rate,
     /// Longest IP packet that the link takes, in bytes.
     pub mtu_bytes: u16,
+    /// Room of its queue in bytes.
+    pub queue_bytes: u64,
     /// The INRPP router at its other end, if there is one.
     pub neighbour: Option<RouterId>,
     /// True if there is a router that does not speak INRPP.
@@ -39,7 +41,8 @@ pub struct PortInfo {
 
 struct Port {
     interface: Interface<Packet>,
-    /// ACKs that the queue of the link had no room for: they go first, and are never cached.
+    /// ACKs and messages that the queue of the link had no room for: they go first, and are never
+    /// cached.
     express: VecDeque<Packet>,
     log: Log,
     plain_limit_bytes: u64,
@@ -98,8 +101,8 @@ impl Inrpp {
     /// A router with these ports; its own stream of random numbers gives the nonces.
     pub fn new(id: RouterId, ports: &[PortInfo], settings: &Settings, rng: Rng) -> Inrpp {
         let port = |(id, info): (u16, &PortInfo)| {
-            let limits = settings.cache.at(PortId(id), info.rate);
-            let push_room_bytes = settings.push_room_bytes(info.rate, limits);
+            let limits = settings.limits(PortId(id), info.rate, info.queue_bytes);
+            let push_room_bytes = settings.push_room_bytes();
             let push_bytes = match push_room_bytes {
                 u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval),
@@ -576,16 +579,13 @@ impl Forwarding for Inrpp {
     }
 
     fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
-        if is_express(&packet) {
+        if is_express(&packet) || Inrpp::is_message(&packet) {
             let express = &mut self.ports[port.index()].express;
             if express.len() == MAX_EXPRESS {
                 return Verdict::Drop(packet, DropReason::Full);
             }
             express.push_back(packet);
             return Verdict::Held;
-        }
-        if Inrpp::is_message(&packet) {
-            return Verdict::Drop(packet, DropReason::Full);
         }
         let signals = Signals::of(&packet, cx.arena);
         let (flow, echo) = flow_of(&packet, &signals, signals.tag.is_some());

@@ -72,9 +72,6 @@ pub(super) const PACKET_BYTES: u64 = 1500;
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
 /// turns are served: what their queue would hold (paper: 50 ms).
 pub(super) const PLAIN_ROOM: Span = Span::from_millis(50);
-/// A cache of as many queues, or more, is used in place of one.
-const MIN_QUEUES: u64 = 4;
-
 /// The secrets of a router's links, in the order of its ports.
 pub type LinkSecrets = Arc<[Option<LinkSecret>]>;
 
@@ -107,10 +104,9 @@ pub struct Settings {
     /// 1/3 is the paper's. Range: more than 0, at most 1. Default: 1.
     pub load_weight: f64,
     /// Packets of 1500 bytes that may wait in the queue of a link in state P. More wait in the
-    /// cache, where flows have turns, and up to one probe_interval of them at the rate of the link
-    /// are no congestion yet. 0, or a cache of less
-    /// than 200 ms: as many as the queue of the link holds, as in the paper. Range: 0
-    /// to 1000. Default: 2.
+    /// cache, where flows have turns and which has the room of that queue besides its own; up to
+    /// one probe_interval of them at the rate of the link are no congestion yet. 0: as many as the
+    /// queue of the link holds, as in the paper. Range: 0 to 1000. Default: 2.
     pub push_packets: u32,
     /// Bytes that a flow may send from a cache per round of deficit round robin. Below the MTU, the
     /// first packet of a new flow does not overtake those of other flows. Range: 64 to 1048576, or
@@ -141,12 +137,19 @@ impl Settings {
     /// With alpha at or above it the rate of detours is not stable, by TeXCP's analysis.
     const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
 
-    /// What the queue of a link of this rate may hold in state P. A cache that holds little more
-    /// than a queue would does not replace it.
-    pub(super) fn push_room_bytes(&self, rate: Rate, limits: CacheLimits) -> u64 {
-        let replaces =
-            self.push_packets > 0 && limits.total_bytes >= rate.bytes_in(PLAIN_ROOM) * MIN_QUEUES;
-        if replaces { u64::from(self.push_packets) * PACKET_BYTES } else { u64::MAX }
+    /// What the queue of a link may hold in state P.
+    pub(super) fn push_room_bytes(&self) -> u64 {
+        match self.push_packets {
+            0 => u64::MAX,
+            packets => u64::from(packets) * PACKET_BYTES,
+        }
+    }
+    /// The sizes of the cache before a link of this rate whose queue holds so many bytes. What that
+    /// queue has room for and may not hold waits in the cache: it adds to what that may hold.
+    pub(super) fn limits(&self, port: PortId, rate: Rate, queue_bytes: u64) -> CacheLimits {
+        let limits = self.cache.at(port, rate);
+        let freed_bytes = queue_bytes.saturating_sub(self.push_room_bytes());
+        CacheLimits { total_bytes: limits.total_bytes.saturating_add(freed_bytes), ..limits }
     }
 }
 

@@ -19,6 +19,7 @@ impl RouterSettings for Settings {
             PortInfo {
                 rate: port.rate,
                 mtu_bytes: port.mtu_bytes,
+                queue_bytes: port.queue_bytes,
                 neighbour: neighbour.map(id),
                 foreign: port.foreign,
             }
