@@ -1,14 +1,20 @@
-//! Random INRPP networks in which every flow lasts: routers in series or in a ring, flows over one
-//! or several hops that come one by one, some of plain TCP. Each has a share by max-min fairness.
+//! Random INRPP networks in which every flow lasts: flows over one or several hops that come one by
+//! one, some of plain TCP, between routers in series or in a ring, or in a mesh with paths of equal
+//! cost, fast links, detours, traffic both ways and links that fail. Each has a share by max-min
+//! fairness.
 
 use crate::pool::{config, pooled_link, router, settings, transport};
 use crate::random::log_uniform;
 use crate::world::World;
-use forebay_base::{NodeId, Rate, Rng, Span, Stream, Time};
-use forebay_net::NetSpec;
+use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
+use forebay_net::{EqualCosts, NetEvent, NetSpec, RouteRule};
 use forebay_router::inrpp::CacheLimits;
+use forebay_router::{Edge, ShortestPaths};
 
 const PACKET_BYTES: u64 = 1500;
+const ACCESS_DELAY: Span = Span::from_millis(1);
+/// Timers of what a failure has cost have doubled a few times by then.
+const REPAIR: Span = Span::from_secs(20);
 
 /// A network and what each of its flows should have.
 pub struct Crowd {
@@ -18,13 +24,10 @@ pub struct Crowd {
     pub pooled: Vec<bool>,
     /// Max-min share of each flow, with headers, in bit/s.
     pub shares_bps: Vec<f64>,
-    /// What each flow has if all flows of each link take their turns, in bit/s: its share while
-    /// caches further on fill, and no one has asked those yet that have less there.
-    pub turns_bps: Vec<f64>,
     /// Round trip of each flow over empty links.
     pub rtts: Vec<Span>,
-    /// When the last flow starts.
-    pub last_start: Time,
+    /// When the last flow has started, and what a failure has cost is repaired.
+    pub settled_at: Time,
 }
 
 /// A flow: its first router, the number of links between routers that it takes, its access.
@@ -55,12 +58,10 @@ pub fn crowd(seed: u64) -> Crowd {
     let rtts: Vec<Span> = demands
         .iter()
         .map(|way| {
-            let near = Span::from_millis(2);
-            way.iter().map(|&l| delays[l]).fold(near, |sum, delay| sum + delay) * 2
+            way.iter().map(|&l| delays[l]).fold(ACCESS_DELAY * 2, |sum, delay| sum + delay) * 2
         })
         .collect();
     let shares_bps = max_min(&rates, &plans, &demands);
-    let turns_bps = turns(&rates, &plans, &demands);
     let mut world = World::new();
     let limits = caches(&mut rng, &plans, &rates, &rtts);
     let settings = settings(limits);
@@ -70,18 +71,121 @@ pub fn crowd(seed: u64) -> Crowd {
         let (a, b) = (nodes[link], nodes[(link + 1) % routers]);
         world.join(a, b, pooled_link(rates[link], delays[link]));
     }
-    let kinds =
-        [transport(&mut world, "cubic", config()), transport(&mut world, "inrpp", config())];
-    for (i, plan) in plans.iter().enumerate() {
+    let ends = plans.iter().map(|plan| (plan.first, (plan.first + plan.hops) % routers));
+    join_hosts(&mut world, &nodes, &plans, ends);
+    let settled_at = last_start(&plans);
+    let pooled = plans.iter().map(|plan| plan.pooled).collect();
+    Crowd { spec: world.spec, pooled, shares_bps, rtts, settled_at }
+}
+
+/// The sender and the receiver of each flow at the routers at the `ends` of its path.
+fn join_hosts(
+    world: &mut World,
+    nodes: &[NodeId],
+    plans: &[Plan],
+    ends: impl Iterator<Item = (usize, usize)>,
+) {
+    let kinds = [transport(world, "cubic", config()), transport(world, "inrpp", config())];
+    for (i, (plan, (from, to))) in plans.iter().zip(ends).enumerate() {
         let (s, d) = (world.host(&format!("s{i}")), world.host(&format!("d{i}")));
-        let access = pooled_link(plan.access, Span::from_millis(1));
-        world.join(s, nodes[plan.first], access.clone());
-        world.join(nodes[(plan.first + plan.hops) % routers], d, access);
+        let access = pooled_link(plan.access, ACCESS_DELAY);
+        world.join(s, nodes[from], access.clone());
+        world.join(nodes[to], d, access);
         world.flow((s, d), plan.start, None, kinds[plan.pooled as usize]);
     }
-    let last_start = plans.iter().map(|plan| plan.start).max().expect("flows");
+}
+
+fn last_start(plans: &[Plan]) -> Time {
+    plans.iter().map(|plan| plan.start).max().expect("flows")
+}
+
+/// A link of a mesh.
+struct Joint {
+    ends: [usize; 2],
+    rate: Rate,
+    delay: Span,
+}
+
+/// The mesh of a seed. A share is that over the shortest path alone: a detour takes what is spare.
+pub fn mesh(seed: u64) -> Crowd {
+    let mut rng = Rng::new(seed, Stream::Test, 3);
+    let routers = 4 + rng.below(5) as usize;
+    let joints = joints(&mut rng, routers);
+    let edges = joints.iter().map(|joint| {
+        let ends = joint.ends.map(|end| NodeId(end as u32));
+        Edge { ends, weight: 1 }
+    });
+    let rule = RouteRule { trees: 1, equal_costs: EqualCosts::Symmetric };
+    let mut paths = ShortestPaths::new(rule, (0..routers).map(|_| true), edges);
+    let mut plans = Vec::new();
+    let (mut ends, mut demands) = (Vec::new(), Vec::new());
+    for _ in 0..2 + rng.below(7) {
+        let from = rng.below(routers as u64) as usize;
+        let to = (from + 1 + rng.below(routers as u64 - 1) as usize) % routers;
+        paths.search(NodeId(to as u32), 0);
+        let next = |link: &LinkId| {
+            let end = joints[link.index() / 2].ends[1 - link.index() % 2];
+            paths.next(NodeId(end as u32))
+        };
+        let path = std::iter::successors(paths.next(NodeId(from as u32)), next);
+        demands.push(path.map(|link| link.index()).collect::<Vec<usize>>());
+        plans.push(plan(&mut rng, false, 1));
+        ends.push((from, to));
+    }
+    let rates: Vec<Rate> = joints.iter().flat_map(|joint| [joint.rate; 2]).collect();
+    let rtt = |path: &Vec<usize>| {
+        path.iter().map(|link| joints[link / 2].delay).fold(ACCESS_DELAY * 2, |a, b| a + b) * 2
+    };
+    let rtts: Vec<Span> = demands.iter().map(rtt).collect();
+    let shares_bps = max_min(&rates, &plans, &demands);
+    let mut world = World::new();
+    world.spec.routes = rule;
+    let settings = settings(caches(&mut rng, &plans, &rates, &rtts));
+    let nodes: Vec<NodeId> =
+        (0..routers).map(|i| router(&mut world, &format!("r{i}"), &settings)).collect();
+    for Joint { ends, rate, delay } in &joints {
+        let [a, b] = ends.map(|end| nodes[end]);
+        world.join(a, b, pooled_link(*rate, *delay));
+    }
+    join_hosts(&mut world, &nodes, &plans, ends.into_iter());
+    let failed = fail(&mut world, &mut rng, joints.len());
+    let settled_at = last_start(&plans).max(failed.map_or(Time::ZERO, |at| at + REPAIR));
     let pooled = plans.iter().map(|plan| plan.pooled).collect();
-    Crowd { spec: world.spec, pooled, shares_bps, turns_bps, rtts, last_start }
+    Crowd { spec: world.spec, pooled, shares_bps, rtts, settled_at }
+}
+
+/// A tree and as many links again or fewer, a quarter of them fast.
+fn joints(rng: &mut Rng, routers: usize) -> Vec<Joint> {
+    let mut pairs: Vec<[usize; 2]> =
+        (1..routers).map(|r| [rng.below(r as u64) as usize, r]).collect();
+    for _ in 0..rng.below(2 * routers as u64) {
+        let (a, b) = (rng.below(routers as u64) as usize, rng.below(routers as u64) as usize);
+        let pair = [a.min(b), a.max(b)];
+        if a != b && !pairs.contains(&pair) {
+            pairs.push(pair);
+        }
+    }
+    let joint = |ends| {
+        let most_bps = if rng.chance(0.25) { 1e8 } else { 5e6 };
+        let rate = Rate::clamped(log_uniform(rng, most_bps / 5.0, most_bps) as u64);
+        Joint { ends, rate, delay: Span::from_secs_f64(log_uniform(rng, 0.001, 0.006)) }
+    };
+    pairs.into_iter().map(joint).collect()
+}
+
+/// In every other network a link fails, for a second at most. When it has healed.
+fn fail(world: &mut World, rng: &mut Rng, links: usize) -> Option<Time> {
+    if rng.chance(0.5) {
+        return None;
+    }
+    let link = LinkId(2 * rng.below(links as u64) as u32);
+    let at = Time::from_nanos(rng.below(2_000_000_000));
+    let heals = at + Span::from_secs_f64(log_uniform(rng, 0.01, 1.0));
+    for one in [link, link.opposite()] {
+        world.event(at, NetEvent::Down(one));
+        world.event(heals, NetEvent::Up(one));
+    }
+    Some(heals)
 }
 
 fn plan(rng: &mut Rng, ring: bool, links: usize) -> Plan {
@@ -107,16 +211,6 @@ fn caches(rng: &mut Rng, plans: &[Plan], rates: &[Rate], rtts: &[Span]) -> Cache
     let high_bytes = (log_uniform(rng, 10.0, 200.0) * PACKET_BYTES as f64) as u64;
     let low_bytes = 1 + rng.below(high_bytes);
     CacheLimits { low_bytes, high_bytes, total_bytes: high_bytes + room }
-}
-
-/// Each link shared alike by all that cross it, whatever else they cross.
-fn turns(rates: &[Rate], plans: &[Plan], demands: &[Vec<usize>]) -> Vec<f64> {
-    let crossing = |link: usize| demands.iter().filter(|way| way.contains(&link)).count();
-    let turn = |&link: &usize| rates[link].bps() as f64 / crossing(link) as f64;
-    let of = |(plan, way): (&Plan, &Vec<usize>)| {
-        way.iter().map(turn).fold(plan.access.bps() as f64, f64::min)
-    };
-    plans.iter().zip(demands).map(of).collect()
 }
 
 /// Progressive filling (Bertsekas and Gallager, Data Networks, section 6.5.2): all rates rise
@@ -164,8 +258,5 @@ mod tests {
         let shares = max_min(&[Rate::mbps(12), Rate::mbps(6)], &plans, &demands);
         // Of 6 Mbit/s one takes 1, the others 2.5 each; of 12 what is left is more than a host has.
         assert_eq!(shares, [2.5e6, 9e6, 2.5e6, 1e6]);
-        // Two on the one, three on the other.
-        let turns = turns(&[Rate::mbps(12), Rate::mbps(6)], &plans, &demands);
-        assert_eq!(turns, [2e6, 6e6, 2e6, 1e6]);
     }
 }

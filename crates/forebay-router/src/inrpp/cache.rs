@@ -55,7 +55,7 @@ struct Queue<T> {
     bytes: u64,
     deficit_bytes: u32,
     /// Under this nonce the first packet may leave, though it is held, and this payload was taken
-    /// for it.
+    /// for it, 1 where it has none; 0: nothing was.
     credit: Option<(Nonce, u16)>,
     place: Place,
     turn: Links,
@@ -84,20 +84,35 @@ impl<T> Linked for ByRank<'_, T> {
 /// Flows that are examined for one that may take a detour. After this many that may not, one waits
 /// for its turn on the link.
 const DETOUR_LOOK: usize = 32;
+/// In which way a flow is held.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(super) enum Hold {
+    /// Its packets leave for what has arrived.
+    Slowed,
+    /// It has more than its share there: it has no part in what the ACKs of others are worth.
+    Paused,
+    /// A router between holds it: it leaves the link to flows that no one holds, but for a little
+    /// more than what has arrived.
+    Yields,
+}
+
 /// How the packets of a flow are held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) struct Held {
+    pub hold: Hold,
     /// The interface downstream that asks.
     pub nonce: Nonce,
-    /// It has more than its share there: it has no part in what the ACKs of others are worth.
-    pub paused: bool,
 }
 
 impl Held {
-    /// Both ways to be held under `nonce`: those with a part in what the ACKs of others are worth
+    /// All ways to be held under `nonce`: those with a part in what the ACKs of others are worth
     /// first.
-    pub fn all(nonce: Nonce) -> [Held; 2] {
-        [false, true].map(|paused| Held { nonce, paused })
+    pub fn all(nonce: Nonce) -> [Held; 3] {
+        [Hold::Slowed, Hold::Yields, Hold::Paused].map(|hold| Held { hold, nonce })
+    }
+    /// Those with a part in what the ACKs of others are worth.
+    pub fn with_others(nonce: Nonce) -> [Held; 2] {
+        [Hold::Slowed, Hold::Yields].map(|hold| Held { hold, nonce })
     }
 }
 
@@ -383,6 +398,9 @@ impl<T> Cache<T> {
             let slot = self.head();
             if slot == NONE {
                 self.head_holder = None;
+                if self.let_yielding_go() {
+                    continue;
+                }
                 return;
             }
             if self.queue(slot).packets.is_empty() {
@@ -510,15 +528,29 @@ impl<T> Cache<T> {
         self.packets -= 1;
     }
 
-    /// A credit for the flow that is held like this and waits for longest. The payload that it is
-    /// for; None if none waits.
-    pub fn credit_any(&mut self, held: Held) -> Option<u16> {
+    /// A credit for the flow that is held under `nonce` and waits for longest, if it is not paused.
+    /// The payload that it is for; None if none waits.
+    pub fn credit_any(&mut self, nonce: Nonce) -> Option<u16> {
+        let mut ways = Held::with_others(nonce).into_iter();
+        ways.find_map(|held| self.credit(held))
+    }
+    /// The same for those that are held like this.
+    pub fn credit(&mut self, held: Held) -> Option<u16> {
         let slot = self.parked.get(&held)?.first;
         let queue = self.queue_mut(slot);
-        let payload_len = queue.packets.front().map_or(0, |packet| packet.payload_len);
+        let payload_len = queue.packets.front().map_or(1, |packet| packet.payload_len.max(1));
         queue.credit = Some((held.nonce, payload_len));
         self.unpark(slot);
         Some(payload_len)
+    }
+    /// The one that waits for longest of those that yield may send, for no one else would.
+    fn let_yielding_go(&mut self) -> bool {
+        let last = self.parked.last_entry().filter(|last| last.key().hold == Hold::Yields);
+        let Some(last) = last else { return false };
+        let (nonce, slot) = (last.key().nonce, last.get().first);
+        self.queue_mut(slot).credit = Some((nonce, 0));
+        self.unpark(slot);
+        true
     }
     /// The flow that is held like this and waits for longest; it is the last of them now.
     pub fn rotate(&mut self, held: Held) -> Option<FlowKey> {
@@ -532,7 +564,7 @@ impl<T> Cache<T> {
     }
     /// True if a flow waits under `nonce` that is not paused.
     pub fn waits_with_others(&self, nonce: Nonce) -> bool {
-        self.parked.contains_key(&Held { nonce, paused: false })
+        Held::with_others(nonce).iter().any(|held| self.parked.contains_key(held))
     }
     /// True if a flow waits under `nonce`.
     pub fn waits(&self, nonce: Nonce) -> bool {
@@ -547,7 +579,12 @@ impl<T> Cache<T> {
     /// True if `flow` has a credit that it has not used.
     #[cfg(test)]
     pub fn has_credit(&self, flow: FlowKey) -> bool {
-        self.find(flow).is_some_and(|slot| self.queue(slot).credit.is_some())
+        self.credit_of(flow).is_some_and(|payload_len| payload_len > 0)
+    }
+    /// The payload that was taken for a credit of `flow` that it has not used.
+    #[cfg(test)]
+    pub fn credit_of(&self, flow: FlowKey) -> Option<u16> {
+        self.queue(self.find(flow)?).credit.map(|(_, payload_len)| payload_len)
     }
     /// The flows that wait under `nonce`.
     #[cfg(test)]
@@ -578,8 +615,14 @@ impl<T> Cache<T> {
         {
             self.unpark(slot);
         }
-        let takes_part = |nonce| holder == Some(Held { nonce, paused: false });
-        self.queue_mut(slot).credit.take_if(|credit| !takes_part(credit.0))
+        let keeps = |(nonce, payload_len)| {
+            holder.is_some_and(|held| match held.hold {
+                Hold::Slowed => held.nonce == nonce && payload_len > 0,
+                Hold::Yields => held.nonce == nonce,
+                Hold::Paused => false,
+            })
+        };
+        self.queue_mut(slot).credit.take_if(|credit| !keeps(*credit))
     }
     fn unpark(&mut self, slot: u32) {
         self.queue_up(slot);

@@ -6,7 +6,7 @@
 //! their sender knew a round trip ago: a nonce that asks no more, or none while one asks. Their
 //! echo decides only where no ACK of the flow has passed since a nonce is known here.
 
-use super::cache::{Held, Holds};
+use super::cache::{Held, Hold as Way, Holds};
 use super::key::{Class, FlowKey};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -273,8 +273,8 @@ impl Credits {
     pub fn end_stale_pause(&mut self, now: Time, flow: FlowKey) -> bool {
         let Some(said) = self.flows.get_mut(&flow) else { return false };
         let stale = said.at + self.patience.forget_after.max(said.gap * 4) <= now;
-        let paused = said.under.as_mut().filter(|held| held.paused && stale);
-        paused.map(|held| held.paused = false).is_some()
+        let paused = said.under.as_mut().filter(|held| held.hold == Way::Paused && stale);
+        paused.map(|held| held.hold = Way::Slowed).is_some()
     }
     /// True if there is something in the pool of `nonce`.
     pub fn has_pool(&self, nonce: Nonce) -> bool {
@@ -377,7 +377,7 @@ impl Holds for Credits {
             Some(said) => said.under,
             None => {
                 let nonce = echo.filter(|nonce| self.nonces.contains_key(nonce))?;
-                Some(Held { nonce, paused: false })
+                Some(Held { nonce, hold: Way::Slowed })
             }
         }
     }
@@ -387,7 +387,7 @@ impl Holds for Credits {
         }
     }
     fn may_take(&self, held: Held) -> bool {
-        !held.paused && self.has_pool(held.nonce)
+        held.hold != Way::Paused && self.has_pool(held.nonce)
     }
     fn waits_now(&mut self, nonce: Nonce) {
         if let Some(hold) = self.nonces.get(&nonce) {

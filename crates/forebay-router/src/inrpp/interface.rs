@@ -15,6 +15,8 @@
 //!   cache, in turns. The port leaves this state with more than a few of them.
 //! * **S&D**, store and detour: excess is cached, and leaves in turns over the link and its
 //!   detours.
+//!   Flows that a router between here and a congested interface holds yield to others: they leave
+//!   at the rate at which they arrive, or what others leave of the link.
 //! * **B**, back-pressure: ACKs of the flows that have their share of the cache ask them to slow
 //!   down; the others get an allowance of packets. Credits until S < S_low.
 //! * **DB**: ACKs cancel the request, once for each flow that had been asked, with an allowance.
@@ -25,7 +27,7 @@
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
-use super::cache::{Cache, Cached, Held, Holds};
+use super::cache::{Cache, Cached, Held, Hold, Holds};
 use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
 use super::earliest;
 use super::key::{Class, FlowKey};
@@ -118,6 +120,9 @@ enum CreditValue {
     Nothing,
     /// As much as has arrived.
     Same,
+    /// The same and a quarter more, so that it grows where others further on leave room, and what
+    /// no one else here has a use for: a router between holds the flow, and would store the rest.
+    Quarter,
     /// This many packets when the flow comes under the nonce, then twice what has arrived.
     Ramp(u16),
 }
@@ -364,6 +369,12 @@ impl<T> Interface<T> {
             (BackPressureSignal::Nothing, allowance) if allowance > 0 => {
                 Some(CreditValue::Ramp(allowance))
             }
+            // A router between holds it. After a hole what arrives counts half: less and less would.
+            (BackPressureSignal::Nothing, _)
+                if arrived.before == arrived.highest && self.cache.has_eligible() =>
+            {
+                Some(CreditValue::Quarter)
+            }
             (BackPressureSignal::Nothing | BackPressureSignal::Cancel, _) => None,
         };
         match (worth, option.nonce) {
@@ -474,13 +485,15 @@ impl<T> Interface<T> {
     /// quarter of S_high, and in what is left of the cache. 0 where it has that.
     ///
     /// One that has nothing here may have less than its share of the link, or need no more: it is
-    /// allowed a packet as long as the cache has room for one. What fills the cache may be held for
-    /// an interface downstream, and must not delay flows that are not.
+    /// allowed a packet as long as the cache has room for one, or the link nothing to send. What
+    /// fills the cache may be held for an interface downstream, and must not delay flows that are
+    /// not.
     fn room_for(&self, own: u64) -> u16 {
         let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
         let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));
-        let least = u64::from(own == 0 && self.cache.bytes() < self.crowded_bytes());
+        let crowded = self.cache.bytes() >= self.crowded_bytes() && self.cache.has_eligible();
+        let least = u64::from(own == 0 && left >= packet && !crowded);
         let packets = (share.saturating_sub(own) / packet).max(least);
         packets.min(u64::from(MAX_ALLOWANCE)) as u16
     }
@@ -514,8 +527,12 @@ impl<T> Interface<T> {
         arrived: Arrived,
         worth: CreditValue,
     ) {
-        let paused = matches!(worth, CreditValue::Nothing);
-        let heard = self.credits.hear(now, Held { nonce, paused }, flow, arrived);
+        let hold = match worth {
+            CreditValue::Nothing => Hold::Paused,
+            CreditValue::Same | CreditValue::Ramp(_) => Hold::Slowed,
+            CreditValue::Quarter => Hold::Yields,
+        };
+        let heard = self.credits.hear(now, Held { nonce, hold }, flow, arrived);
         if let Some(forgotten) = heard.forgotten {
             self.release(forgotten);
         }
@@ -526,6 +543,7 @@ impl<T> Interface<T> {
         let mut halves = match worth {
             CreditValue::Nothing => 0,
             CreditValue::Same => heard.news.unwrap_or(2 * PACKET_BYTES),
+            CreditValue::Quarter => heard.news.unwrap_or(2 * PACKET_BYTES) * 5 / 4,
             CreditValue::Ramp(allowance) if heard.moved && !old => {
                 2 * self.packet_bytes() * u64::from(allowance)
             }
@@ -566,7 +584,7 @@ impl<T> Interface<T> {
     /// An ACK ends a pause. One of the paused flows under `nonce` in turn may wait for one in vain,
     /// for what it had downstream is lost.
     fn check_pause(&mut self, now: Time, nonce: Nonce) {
-        let paused = Held { nonce, paused: true };
+        let paused = Held { nonce, hold: Hold::Paused };
         if let Some(flow) = self.cache.rotate(paused)
             && self.credits.end_stale_pause(now, flow)
         {
@@ -575,22 +593,21 @@ impl<T> Interface<T> {
     }
     fn give(&mut self, nonce: Nonce) {
         while self.credits.has_pool(nonce) {
-            let waiting = Held { nonce, paused: false };
-            let Some(payload_len) = self.cache.credit_any(waiting) else { return };
+            let Some(payload_len) = self.cache.credit_any(nonce) else { return };
             self.credits.take(nonce, payload_len);
         }
     }
     /// One that is paused, where no other waits for the credit.
     fn let_paused_go(&mut self, nonce: Nonce) {
         if self.credits.has_pool(nonce)
-            && let Some(payload_len) = self.cache.credit_any(Held { nonce, paused: true })
+            && let Some(payload_len) = self.cache.credit(Held { nonce, hold: Hold::Paused })
         {
             self.credits.take(nonce, payload_len);
         }
     }
     /// A flow has no use for its credit any more.
     fn give_back(&mut self, nonce: Nonce, payload_len: u16) {
-        self.credits.pay(nonce, 2 * u64::from(payload_len.max(1)));
+        self.credits.pay(nonce, 2 * u64::from(payload_len));
         self.give(nonce);
     }
     /// No interface downstream asks `flow` to slow down: it is free, and no other.
@@ -700,7 +717,12 @@ impl<T> Interface<T> {
     /// True if an ACK that came last paused `flow`, and not too long ago.
     #[cfg(test)]
     pub fn is_paused(&self, flow: FlowKey) -> bool {
-        self.credits.holder(flow, None).is_some_and(|held| held.paused)
+        self.credits.holder(flow, None).is_some_and(|held| held.hold == Hold::Paused)
+    }
+    /// True if `flow` may send a packet for want of others.
+    #[cfg(test)]
+    pub fn is_let_go(&self, flow: FlowKey) -> bool {
+        self.cache.credit_of(flow) == Some(0)
     }
     /// True if `flow` has a credit that it has not used.
     #[cfg(test)]

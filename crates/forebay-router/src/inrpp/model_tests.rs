@@ -53,6 +53,8 @@ struct Model {
     under: BTreeMap<FlowKey, Option<Nonce>>,
     /// Those that it paused, with the time of that ACK and between two, smoothed.
     paused: BTreeSet<FlowKey>,
+    /// Those that a router between holds.
+    yields: BTreeSet<FlowKey>,
     last_ack: BTreeMap<FlowKey, (Time, Span)>,
     /// Those that this interface tells to pause, and since when.
     defiant: BTreeMap<FlowKey, Time>,
@@ -78,6 +80,7 @@ impl Model {
             askers: BTreeMap::new(),
             under: BTreeMap::new(),
             paused: BTreeSet::new(),
+            yields: BTreeSet::new(),
             last_ack: BTreeMap::new(),
             defiant: BTreeMap::new(),
             spared: BTreeSet::new(),
@@ -122,7 +125,8 @@ impl Model {
     }
     fn may_leave(&self, p: &Waiting) -> bool {
         let paused = self.paused.contains(&p.flow) && !self.spared.contains(&p.flow);
-        self.holder(p.flow, p.echo).is_none_or(|nonce| !paused && self.askers[&nonce].pool > 0)
+        let paid = |nonce| !paused && self.askers[&nonce].pool > 0;
+        self.yields.contains(&p.flow) || self.holder(p.flow, p.echo).is_none_or(paid)
     }
     fn has_eligible(&self) -> bool {
         self.firsts().any(|p| self.may_leave(p))
@@ -183,12 +187,14 @@ impl Model {
         }
         self.move_on(now);
     }
-    fn leaves(&mut self, now: Time, flow: FlowKey, id: u32) -> Waiting {
+    /// Nothing was paid for it if `let_go`.
+    fn leaves(&mut self, now: Time, flow: FlowKey, id: u32, let_go: bool) -> Waiting {
         let first = self.packets.iter().position(|p| p.flow == flow).expect("of a flow that waits");
         let packet = self.packets.remove(first);
         assert_eq!(packet.id, id, "in order");
         assert!(self.may_leave(&packet), "{packet:?} is held, and has no credit");
-        if let Some(nonce) = self.holder(flow, packet.echo) {
+        assert!(!let_go || self.yields.contains(&flow), "{packet:?} does not yield");
+        if let Some(nonce) = self.holder(flow, packet.echo).filter(|_| !let_go) {
             self.askers.get_mut(&nonce).unwrap().pool -= 2 * packet.payload.max(1) as i64;
         }
         self.spared.remove(&flow);
@@ -200,6 +206,7 @@ impl Model {
         for (flow, by) in self.under.iter_mut().filter(|(_, by)| **by == Some(nonce)) {
             *by = None;
             self.paused.remove(flow);
+            self.yields.remove(flow);
             self.spared.remove(flow);
         }
         if self.askers.is_empty() {
@@ -232,6 +239,7 @@ impl Model {
         }
         let news = self.news(now, flow, arrived).unwrap_or(0);
         self.paused.remove(&flow);
+        self.yields.remove(&flow);
         self.spared.remove(&flow);
         if let Some(nonce) = self.under.insert(flow, None).flatten() {
             self.pay(now, nonce, 2 * news);
@@ -261,7 +269,8 @@ impl Model {
         let flows = self.by_flow().into_keys().filter(|f| f.class() != Class::Plain).count();
         let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
         let each = (flows as u64 * self.packet()).min((total_bytes - high_bytes) / 4);
-        let least = (own == 0 && self.bytes() < high_bytes + each) as u64;
+        let crowded = self.bytes() >= high_bytes + each && self.has_eligible();
+        let least = (own == 0 && left >= self.packet() && !crowded) as u64;
         (share.saturating_sub(own) / self.packet()).max(least).min(57_344) as u16
     }
     fn packet(&self) -> u64 {
@@ -300,7 +309,7 @@ impl Model {
         let new = came.nonce.is_none() || self.under.get(&flow) != Some(&came.nonce);
         let holds = match came.ask {
             BackPressureSignal::SlowDown | BackPressureSignal::Pause => true,
-            BackPressureSignal::Nothing => allowed > 0,
+            BackPressureSignal::Nothing => allowed > 0 || self.has_eligible(),
             BackPressureSignal::Cancel => false,
         };
         match came.nonce.filter(|_| holds) {
@@ -317,9 +326,17 @@ impl Model {
                 } else {
                     self.paused.remove(&flow)
                 };
+                // A router between holds it, and this one has something to send.
+                let yields = came.ask == BackPressureSignal::Nothing && allowed == 0;
+                if yields {
+                    self.yields.insert(flow)
+                } else {
+                    self.yields.remove(&flow)
+                };
                 let before = self.under.insert(flow, Some(nonce)).flatten();
                 let mut halves = match came.ask {
                     BackPressureSignal::SlowDown => 2 * news.unwrap_or(1_500),
+                    BackPressureSignal::Nothing if yields => 2 * news.unwrap_or(1_500) * 5 / 4,
                     BackPressureSignal::Nothing if new && news != Some(0) => {
                         2 * self.packet() * u64::from(allowed)
                     }
@@ -504,10 +521,11 @@ impl Bench {
         }
     }
     fn pull(&mut self) -> bool {
+        let before = self.machine.clone();
         let pulled = self.machine.pull(self.now, &mut self.rng);
         assert_eq!(pulled.is_some(), self.model.has_eligible());
         if let Some((flow, cached)) = &pulled {
-            self.model.leaves(self.now, *flow, cached.what);
+            self.model.leaves(self.now, *flow, cached.what, before.is_let_go(*flow));
         }
         pulled.is_some()
     }
@@ -517,11 +535,13 @@ impl Bench {
             |p: &Waiting| p.flow.class() == Class::Pooled && p.taggable && p.bytes <= max as u64;
         let free = self.model.firsts().any(|p| may(p) && self.model.is_free(p));
         let eligible = self.machine.has_eligible_for_detour(max);
+        let before = self.machine.clone();
         let pulled = self.machine.pull_for_detour(self.now, max, &mut self.rng);
         assert_eq!(eligible, pulled.is_some(), "what is eligible is pulled");
         assert!(pulled.is_some() || !free, "nothing keeps it back");
         if let Some((flow, cached)) = pulled {
-            assert!(may(&self.model.leaves(self.now, flow, cached.what)));
+            let let_go = before.is_let_go(flow);
+            assert!(may(&self.model.leaves(self.now, flow, cached.what, let_go)));
         }
     }
     /// Time passes for an idle link: what may leave has left.

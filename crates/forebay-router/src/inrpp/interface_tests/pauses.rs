@@ -1,7 +1,8 @@
 //! Flows that an interface downstream has told to pause.
 
 use super::{Bench, PACKET, ROOMY, asks, flow, ms};
-use forebay_signal::inrpp::BackPressureSignal::{Pause, SlowDown};
+use alloc::vec::Vec;
+use forebay_signal::inrpp::BackPressureSignal::{Nothing, Pause, SlowDown};
 
 /// Flows 1 and 2 are held under nonce 5 with a backlog each, and flow 1 is to pause.
 fn held() -> Bench {
@@ -83,4 +84,35 @@ fn where_nothing_else_waits_the_watchdog_lets_a_packet_of_a_paused_flow_go() {
     b.interface.on_timeout(due, &mut b.rng);
     assert_eq!(b.pull(due).map(|(flow, _)| flow), Some(flow(1)));
     assert_eq!(b.pull(due), None, "one");
+}
+
+/// A router between holds flows 1 and 2 for nonce 5: an ACK says so with a nonce that asks nothing.
+#[test]
+fn what_a_router_between_holds_leaves_the_link_to_others_but_for_what_has_arrived() {
+    let mut b = Bench::with(ROOMY);
+    (0..70).for_each(|n| drop(b.put(ms(0), 1 + n % 2, 5)));
+    for held in [1, 2] {
+        b.ack(ms(0), held, asks(Nothing, 5));
+    }
+    // Alone they have the link.
+    let alone: Vec<_> = (0..20).filter_map(|_| b.pull(ms(1))).map(|(one, _)| one).collect();
+    assert_eq!(alone.len(), 20);
+    assert!(alone.iter().filter(|&&one| one == flow(1)).count().abs_diff(10) <= 1, "{alone:?}");
+    (0..30).for_each(|_| drop(b.put(ms(2), 3, 0)));
+    // One of them was about to send.
+    drop(b.pull(ms(2)));
+    drop(b.pull(ms(2)));
+    let mut left = [0; 4];
+    for round in 0..10 {
+        for held in [1, 2] {
+            b.ack(ms(3 + round), held, asks(Nothing, 5));
+        }
+        for _ in 0..4 {
+            let (flow, _) = b.pull(ms(3 + round)).expect("plenty");
+            left[(1..4).find(|&n| flow == super::flow(n)).expect("a flow") as usize] += 1;
+        }
+    }
+    // 10 ACKs for each, and a quarter more.
+    let [_, one, two, other] = left;
+    assert!(one >= 10 && two >= 10 && other == 15, "{left:?}");
 }
