@@ -43,7 +43,8 @@
 //! 10. A flow in the open loop that was never asked does not wait for losses: as soon as more than
 //!     one in eight of 64 packets or more, from the last time that nothing was missing to the
 //!     newest that has arrived, is missing, it has no more in flight than then. A detour brings
-//!     what is late within 300 ms; if it does not, the flow is one of CUBIC, as in 8.
+//!     what is late within 300 ms: all that is acknowledged then, whatever is late by then. If it
+//!     does not, the flow is one of CUBIC, as in 8.
 //!
 //! 11. With `notify_on_data` requests travel through the receiver, whatever path its ACKs take:
 //!     data carry an empty notice instead of the echo, the routers that they pass overwrite it, and
@@ -230,8 +231,18 @@ struct Fate {
     newest_bytes: u64,
     /// The same, and what had arrived, when nothing was missing last.
     whole: (u64, u64),
-    /// Since when too much is missing, and what was in flight then.
-    missing: Option<(Time, u64)>,
+    missing: Option<Missing>,
+}
+
+/// Too much has not arrived: rule 10.
+#[derive(Clone, Copy, Debug)]
+struct Missing {
+    /// Since when.
+    since: Time,
+    /// What was in flight then.
+    in_flight_bytes: u64,
+    /// Stream offset of the newest that had arrived then.
+    below: u64,
 }
 
 impl Fate {
@@ -256,8 +267,12 @@ impl Fate {
             self.missing = None;
             return false;
         }
-        let (since, _) = *self.missing.get_or_insert((now, ack.in_flight_bytes));
-        since + LATENESS <= now
+        // On a detour other packets are late now than those that were then.
+        let below = ack.snd_nxt.saturating_sub(self.sent_bytes - self.newest_bytes);
+        let of_now = Missing { since: now, in_flight_bytes: ack.in_flight_bytes, below };
+        let same = self.missing.filter(|missing| ack.snd_una < missing.below);
+        self.missing = Some(same.unwrap_or(of_now));
+        same.is_some_and(|missing| missing.since + LATENESS <= now)
     }
     /// Remember less where much is known, so that what it says is news.
     fn age(&mut self, mss_bytes: u64) {
@@ -505,7 +520,7 @@ impl Controller for Inrpp {
         }
         match self.flow {
             Loop::Open => {
-                let wary = self.tcp.fate.missing.map(|(_, in_flight_bytes)| in_flight_bytes);
+                let wary = self.tcp.fate.missing.map(|missing| missing.in_flight_bytes);
                 let most = self.first_flight_bytes;
                 Limits::window(wary.unwrap_or(most))
             }

@@ -380,6 +380,10 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
 /// Packets leave in the open loop, and of each `one_of` one never arrives; an ACK each 10 ms.
 /// When the window is what is in flight, and when the flow is one of CUBIC, in ACKs.
 fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u64>) {
+    late(inrpp, one_of, acks, u64::MAX)
+}
+/// The same, where all that came `after` packets before the newest is acknowledged.
+fn late(inrpp: &mut Inrpp, one_of: u64, acks: u64, after: u64) -> (Option<u64>, Option<u64>) {
     let tags: Vec<Tag> = (0..acks * 2).map(|_| inrpp.on_sent(NOW, &sent(false))).collect();
     let options = carried(signal(BackPressureSignal::Nothing, 3, 0));
     let (mut arrived, mut wary, mut tcp) = (0, None, None);
@@ -390,7 +394,7 @@ fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u6
             newest: Some((tags[n as usize], n)),
             total_delivered_bytes: arrived * MSS,
             in_flight_bytes,
-            snd_una: 0,
+            snd_una: n.saturating_sub(after) * MSS,
             snd_nxt: tags.len() as u64 * MSS,
             options: Some(&options),
             duplicate: true,
@@ -417,6 +421,9 @@ fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
     hear(&mut asked, signal(BackPressureSignal::SlowDown, 3, 7));
     hear(&mut asked, signal(BackPressureSignal::Cancel, 3, 7));
     assert_eq!(missing(&mut asked, 4, 200), (None, None), "he holds");
+    // Where something is always late, but by less, it is a detour.
+    assert_eq!(late(&mut open(), 4, 200, 29), (Some(64), None));
+    assert_eq!(late(&mut open(), 4, 200, 31), (Some(64), Some(94)));
     // Where nothing is missing any more, it was a detour.
     let mut inrpp = open();
     assert_eq!(missing(&mut inrpp, 4, 80), (Some(64), None));

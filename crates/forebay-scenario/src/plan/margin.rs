@@ -12,9 +12,10 @@
 //!          + what routers upstream have of flows that are notified on data
 //! ```
 //!
-//! * **Rates in**: the links over which flows come that take the port, each with no more than the
-//!   hosts after it can send; with detours that end here, and those round the link before. ACKs of
-//!   flows that go the other way take a share of the link, too.
+//! * **Rates in**: the links over which flows come that take the port; with detours that end here,
+//!   and those round the link before. A link before which no backlog can form brings no more than
+//!   the hosts that use it can send. ACKs of flows that go the other way take a share of the link,
+//!   too.
 //! * **Rate out**: what the flows of the port get at least, for it may be held for the sake of a
 //!   link
 //!   after it: each has its share of the link from the port on that gives it least.
@@ -267,20 +268,54 @@ pub(crate) fn margins(scenario: &Scenario, waiting: &Waiting<'_>) -> BTreeMap<Li
         add_detours(&mut ports, &wires, waiting.routers, &scenario.links, reaction);
     }
     add_drains(&mut ports, &paths, &wires);
-    let total = |(id, mut port): (LinkId, Port)| {
-        let rate = |(link, hosts): (&LinkId, &Option<BTreeMap<NodeId, u64>>)| {
-            let most = wires[link.index()].most_bps;
-            hosts.as_ref().map_or(most, |hosts| most.min(hosts.values().sum()))
-        };
-        let opposite = id.opposite().index();
-        let acks_bps = match users[opposite] {
-            0 => 0,
-            _ => wires[opposite].most_bps / waiting.packet.1.max(1) * ACK_BYTES,
-        };
-        port.margin.in_bps = port.feeders.iter().map(rate).sum::<u64>() + acks_bps;
-        (id, port.margin)
+    let acks_bps = |id: LinkId| match users[id.opposite().index()] {
+        0 => 0,
+        _ => wires[id.opposite().index()].most_bps / waiting.packet.1.max(1) * ACK_BYTES,
+    };
+    // Of the others nothing is known: they may send at any rate.
+    let mut held = vec![0u64; wires.len()];
+    for path in &paths {
+        path.links.iter().for_each(|link| held[link.index()] += path.flows.held);
+    }
+    let others = |id: &LinkId| users[id.index()] > held[id.index()];
+    let rates_in = rates_in(&ports, &wires, &acks_bps, &others);
+    let total = |(id, port): (LinkId, Port)| {
+        let in_bps = rates_in[&id];
+        (id, Margin { in_bps, ..port.margin })
     };
     ports.into_iter().map(total).collect()
+}
+
+/// What may come to each port at once. Over a link before which a backlog can form its whole rate
+/// may, whatever the hosts send: what has waited there leaves at that rate.
+fn rates_in(
+    ports: &BTreeMap<LinkId, Port>,
+    wires: &[Wire],
+    acks_bps: &dyn Fn(LinkId) -> u64,
+    others: &dyn Fn(&LinkId) -> bool,
+) -> BTreeMap<LinkId, u64> {
+    let mut fed: BTreeMap<LinkId, Vec<LinkId>> = BTreeMap::new();
+    for (&id, port) in ports {
+        port.feeders.keys().for_each(|&feeder| fed.entry(feeder).or_default().push(id));
+    }
+    let mut backlogged: BTreeSet<LinkId> = ports.keys().copied().filter(others).collect();
+    let rate_in = |id: LinkId, backlogged: &BTreeSet<LinkId>| {
+        let rate = |(link, hosts): (&LinkId, &Option<BTreeMap<NodeId, u64>>)| {
+            let most = wires[link.index()].most_bps;
+            let hosts = hosts.as_ref().filter(|_| !backlogged.contains(link));
+            hosts.map_or(most, |hosts| most.min(hosts.values().sum()))
+        };
+        ports[&id].feeders.iter().map(rate).sum::<u64>() + acks_bps(id)
+    };
+    let mut open: Vec<LinkId> = ports.keys().copied().collect();
+    // Each is looked at again once for each of its feeders at most.
+    while let Some(id) = open.pop() {
+        let excess = rate_in(id, &backlogged) > wires[id.index()].least_bps;
+        if excess && backlogged.insert(id) {
+            open.extend(fed.get(&id).into_iter().flatten());
+        }
+    }
+    ports.keys().map(|&id| (id, rate_in(id, &backlogged))).collect()
 }
 
 /// The node that a directed link leaves.
