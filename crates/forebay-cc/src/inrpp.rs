@@ -34,9 +34,10 @@
 //! 8. A bottleneck without INRPP between INRPP routers: they are counted, but none holds. A cache
 //!    that drops has asked before; where of the last 256 to 1 024 packets more than one in eight
 //!    was lost, and no router had asked since those had been sent, the flow is one of CUBIC too,
-//!    until a router asks it. It begins with what was delivered in the last round trip as its
-//!    window: from the initial one, repairing that many losses, for which no window grows, would
-//!    take for ever.
+//!    until a router asks it. The longest run of packets lost one after the other does not count:
+//!    a router that restarts loses what it holds of a flow, once. It begins with what was
+//!    delivered in the last round trip as its window: from the initial one, repairing that many
+//!    losses, for which no window grows, would take for ever.
 //! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, less a quarter
 //!    for each RTT sample since the first nonce: the round trips so far, that of the SYN above all,
 //!    say nothing of those through a full cache.
@@ -221,6 +222,10 @@ struct Fate {
     delivered_bytes: u64,
     /// Lost, though no router had asked since they were sent.
     lost_bytes: u64,
+    /// Of those the longest run that was sent one after the other.
+    longest_run_bytes: u64,
+    /// The last run: the transmission number after it, and its bytes.
+    run: (u64, u64),
     /// When an ACK brought a nonce last.
     asked_at: Option<Time>,
     /// When the current round trip began, and what was delivered in it and in the one before.
@@ -279,11 +284,22 @@ impl Fate {
         if self.delivered_bytes + self.lost_bytes > REMEMBERED_PACKETS * mss_bytes {
             self.delivered_bytes /= 2;
             self.lost_bytes /= 2;
+            self.longest_run_bytes /= 2;
         }
     }
+    fn on_lost(&mut self, loss: &Loss) {
+        let bytes = u64::from(loss.bytes);
+        let (next, run_bytes) = self.run;
+        let run_bytes = if loss.number == next { run_bytes + bytes } else { bytes };
+        self.run = (loss.number + 1, run_bytes);
+        self.longest_run_bytes = self.longest_run_bytes.max(run_bytes);
+        self.lost_bytes += bytes;
+    }
+    /// Without the longest run, which is what a router lost that restarted, or a link that failed.
     fn is_unheld(&self, mss_bytes: u64) -> bool {
         let all = self.delivered_bytes + self.lost_bytes;
-        all >= JUDGED_PACKETS * mss_bytes && self.lost_bytes > all / LOSS_SHARE
+        let lost_bytes = self.lost_bytes.saturating_sub(self.longest_run_bytes);
+        all >= JUDGED_PACKETS * mss_bytes && lost_bytes > all / LOSS_SHARE
     }
 }
 
@@ -465,7 +481,7 @@ impl Inrpp {
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
             return;
         }
-        fate.lost_bytes += u64::from(loss.bytes);
+        fate.on_lost(loss);
         if fate.is_unheld(self.mss_bytes) { self.fall_back() } else { fate.age(self.mss_bytes) }
     }
     /// No router holds the excess: the flow is one of CUBIC.

@@ -151,6 +151,16 @@ fn crowds() {
     judge("100 flows of 100 kB", &text);
 }
 
+/// A host of 40 Mbit/s sends to one of 40 Mbit/s. What has waited before the link between them while
+/// others took a share of it leaves at 400 Mbit/s, ten times what its host can take.
+#[test]
+fn what_has_waited_leaves_at_the_rate_of_the_link() {
+    let mut text = Text::chain(&[400]);
+    text.flow((0, 1), 0, 3_000_000);
+    (0..20).for_each(|_| text.flow((0, 1), 0, 300_000));
+    judge("one of 3 MB and 20 of 300 kB", &text);
+}
+
 /// `50 - 10` Mbit/s of this delay, hosts of 1 Gbit/s at 5 ms.
 fn long_path(delay_ms: u64, flows: u64, bytes: u64, timestamps: bool) -> Text {
     let mut text = Text::chain(&[50, 10]);
