@@ -129,6 +129,8 @@ pub struct Kept<T> {
     pub pushed_out: Vec<T>,
     /// The packet itself, if there is no room for it.
     pub refused: Option<T>,
+    /// It was refused for a copy of it waits in the cache.
+    pub copied: bool,
 }
 
 impl<T> Interface<T> {
@@ -222,7 +224,12 @@ impl<T> Interface<T> {
         plain_limit_bytes: u64,
         rng: &mut Rng,
     ) -> Kept<T> {
-        let mut kept = Kept { pushed_out: Vec::new(), refused: None };
+        let mut kept = Kept { pushed_out: Vec::new(), refused: None, copied: false };
+        if self.cache.has_copy(flow, &packet) {
+            (kept.refused, kept.copied) = (Some(packet.what), true);
+            self.move_on(now, rng);
+            return kept;
+        }
         if flow.class() != Class::Plain {
             self.longest_bytes = self.longest_bytes.max(packet.wire_len);
         }
@@ -340,7 +347,7 @@ impl<T> Interface<T> {
             return None;
         }
         let routers = option.routers.saturating_add(1);
-        Some(BackPressure { routers, ..BackPressure::default() })
+        Some(BackPressure { routers, detours: option.detours, ..BackPressure::default() })
     }
     /// An ACK of `flow` came in over this interface with this option and reports what has arrived.
     /// Returns the option with which it continues.
@@ -420,9 +427,10 @@ impl<T> Interface<T> {
     /// has written itself, before the link had no room for the packet, is written anew.
     pub fn on_notice(&mut self, now: Time, flow: FlowKey, notice: BackPressure) -> BackPressure {
         let newest = self.cache.noted(flow).unwrap_or(notice);
-        let notice = BackPressure { routers: notice.routers, ..newest };
+        let BackPressure { routers, detours, .. } = notice;
+        let notice = BackPressure { routers, detours, ..newest };
         let own = notice.nonce.is_some() && notice.nonce == self.nonce;
-        let none = BackPressure { routers: notice.routers, ..BackPressure::default() };
+        let none = BackPressure { routers, detours, ..BackPressure::default() };
         let before = if own { none } else { notice };
         before.stricter(self.write(now, flow, BackPressure::default()))
     }
