@@ -73,8 +73,8 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy,
-    NextPacket, Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
+    Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy, NextPacket,
+    Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
 };
 use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
@@ -345,6 +345,12 @@ fn echo_of(nonce: Option<Nonce>) -> OptionList {
     options
 }
 
+fn void_echo() -> OptionList {
+    let mut options = OptionList::EMPTY;
+    Echo::push_void(&mut options).expect("8 bytes fit into 40");
+    options
+}
+
 fn empty_notice(params: &Params) -> OptionList {
     let (mut options, notice) = (OptionList::EMPTY, Notice::default());
     let pushed =
@@ -390,6 +396,12 @@ impl Inrpp {
         }
         signal
     }
+    /// What data carry from now on, unless that is notices.
+    fn renew_echo(&mut self) {
+        if !self.notifies {
+            self.option = if self.pooled { echo_of(self.nonce) } else { void_echo() };
+        }
+    }
     fn is_greedy(&self) -> bool {
         matches!(self.params.misbehaves, Misbehaviour::GreedySender)
     }
@@ -432,9 +444,7 @@ impl Inrpp {
         let nonce = signal.nonce.filter(|_| signal.ask != BackPressureSignal::Cancel);
         if nonce != self.nonce {
             self.nonce = nonce;
-            if !self.notifies {
-                self.option = echo_of(nonce);
-            }
+            self.renew_echo();
         }
         if nonce.is_some() {
             self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
@@ -474,6 +484,7 @@ impl Inrpp {
         if first || self.contrary >= self.params.switch_acks {
             self.pooled = pooled;
             self.contrary = 0;
+            self.renew_echo();
             if !pooled {
                 self.tcp.restart();
             }
@@ -514,6 +525,7 @@ impl Inrpp {
             return;
         }
         (self.pooled, self.unheld) = (false, true);
+        self.renew_echo();
         let Tcp { init, fate, .. } = &mut *self.tcp;
         init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
         *fate = Fate::default();
@@ -522,6 +534,7 @@ impl Inrpp {
     /// A router does hold the excess: it has asked.
     fn come_back(&mut self) {
         (self.pooled, self.unheld, self.contrary) = (true, false, 0);
+        self.renew_echo();
     }
 
     /// An ACK delivered `delivered_bytes` and left `in_flight_bytes` in flight: rules 2, 3 and 5.
@@ -543,7 +556,8 @@ impl Inrpp {
             Loop::Ramp { cwnd_bytes } => {
                 let small = *cwnd_bytes < RAMP_SMALL_SEGMENTS * self.mss_bytes;
                 let part = if small { 1 } else { RAMP_PART };
-                *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes) / part;
+                let most = RAMP_SEGMENTS_PER_ACK * part * self.mss_bytes;
+                *cwnd_bytes += delivered_bytes.min(most) / part;
                 if *cwnd_bytes >= Limits::MAX_CWND_BYTES {
                     self.flow = Loop::Open;
                 }
@@ -587,6 +601,7 @@ impl Controller for Inrpp {
             self.hear(now, signal, 0);
             self.take_ack(0, 0, false);
         }
+        self.renew_echo();
         self.tcp.cubic.on_established(now, rtt, options);
     }
 
@@ -680,10 +695,6 @@ impl Controller for Inrpp {
         self.heard && !self.detours
     }
 
-    fn ack_policy(&self) -> Option<AckPolicy> {
-        Some(AckPolicy::EveryPacket)
-    }
-
     fn recovery_owner(&self) -> RecoveryOwner {
         if self.pooled { RecoveryOwner::Controller } else { self.tcp.cubic.recovery_owner() }
     }
@@ -738,6 +749,8 @@ enum Peer {
     Opened,
     /// Its data carry the echo.
     Echoes,
+    /// Its data carry the void option: it sends as TCP does.
+    Unpooled,
     /// Its data carry notices; what the last one says.
     Notices(BackPressure),
 }
@@ -786,6 +799,8 @@ impl InrppReceiver {
             self.peer = Peer::Notices(last);
         } else if Echo::find(options).is_some() {
             self.peer = Peer::Echoes;
+        } else if Echo::is_void(options) {
+            self.peer = Peer::Unpooled;
         }
     }
 }
@@ -801,10 +816,13 @@ impl Feedback for InrppReceiver {
         !matches!(self.peer, Peer::Silent)
     }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        if !matches!(self.peer, Peer::Echoes) {
+        let known = matches!(self.peer, Peer::Echoes);
+        if !known || datagram.options.is_some_and(Echo::is_void) {
             self.learn(datagram.options);
         }
-        AckDemand::Policy
+        // What sends as TCP does must not gain by its receiver.
+        let pooled = !matches!(self.peer, Peer::Silent | Peer::Unpooled);
+        if pooled && datagram.payload_bytes > 0 { AckDemand::Now } else { AckDemand::Policy }
     }
 
     /// A cache keeps a flow's packets in order, except retransmissions: no duplicate waits

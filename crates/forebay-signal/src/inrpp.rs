@@ -3,6 +3,7 @@
 //! ```text
 //! back-pressure  TCP option, every ACK   253 10  ExID(2)  ask and allowance(1) routers(1) nonce(4)
 //! echo           TCP option, every data  253  8  ExID(2)  nonce(4)
+//! void           in place of the echo    253  8  ExID(2)  0
 //! detour tag     IPv4 option             158  8  budget(1) 0  next hop(4)
 //! notice         TCP option, data        253 10  ExID(2)  as back-pressure
 //! returned       TCP option, ACK         253 10  ExID(2)  as back-pressure
@@ -239,6 +240,17 @@ impl Echo {
     /// Append the option. Errors if it does not fit.
     pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
         options.push_experiment(ECHO_EX_ID, &wire(self.0))
+    }
+    /// Append a void option of the same length: its sender speaks INRPP, and for now it sends as
+    /// TCP does, because nobody on the path holds its packets. Routers take it for an empty echo.
+    /// Errors if it does not fit.
+    pub fn push_void(options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(guard::VOID_EX_ID, &wire(None))
+    }
+    /// True if that option is there.
+    #[inline]
+    pub fn is_void(options: &OptionList) -> bool {
+        options.find_experiment(guard::VOID_EX_ID).is_some_and(|data| data == wire(None))
     }
     /// The option, if it is there and well formed.
     #[inline]

@@ -129,8 +129,6 @@ pub struct Kept<T> {
     pub pushed_out: Vec<T>,
     /// The packet itself, if there is no room for it.
     pub refused: Option<T>,
-    /// It was refused for a copy of it waits in the cache.
-    pub copied: bool,
 }
 
 impl<T> Interface<T> {
@@ -214,6 +212,10 @@ impl<T> Interface<T> {
             || self.credits.holder(flow, echo).is_some()
             || self.cache.has(flow))
     }
+    /// See [`Cache::has_copy`].
+    pub fn has_copy(&self, flow: FlowKey, packet: &Cached<T>) -> bool {
+        self.cache.has_copy(flow, packet)
+    }
     /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets where they have
     /// the link to themselves.
     pub fn keep(
@@ -224,12 +226,7 @@ impl<T> Interface<T> {
         plain_limit_bytes: u64,
         rng: &mut Rng,
     ) -> Kept<T> {
-        let mut kept = Kept { pushed_out: Vec::new(), refused: None, copied: false };
-        if self.cache.has_copy(flow, &packet) {
-            (kept.refused, kept.copied) = (Some(packet.what), true);
-            self.move_on(now, rng);
-            return kept;
-        }
+        let mut kept = Kept { pushed_out: Vec::new(), refused: None };
         if flow.class() != Class::Plain {
             self.longest_bytes = self.longest_bytes.max(packet.wire_len);
         }

@@ -369,14 +369,16 @@ impl Inrpp {
         let notice = if self.noticed { notice_of(&packet, cx.arena) } else { None };
         let cached = Cached { echo, wire_len, payload_len, seq, taggable, what: packet };
         let waited = out.interface.has_eligible();
-        let Kept { pushed_out, refused, copied } =
+        if out.interface.has_copy(flow, &cached) {
+            return Verdict::Drop(cached.what, DropReason::CacheDuplicate);
+        }
+        let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
         if let Some(Notice(notice)) = notice {
             out.interface.note(flow, notice);
         }
         let reason = match flow.class() {
             Class::Plain => DropReason::Full,
-            Class::Pooled | Class::Tagged if copied => DropReason::CacheDuplicate,
             Class::Pooled | Class::Tagged => DropReason::CacheFull,
         };
         if reason == DropReason::CacheFull {
