@@ -73,8 +73,8 @@
 
 use crate::ParamError;
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy,
-    NextPacket, Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
+    Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy, NextPacket,
+    Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
 };
 use crate::cubic::{self, Cubic};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
@@ -88,6 +88,8 @@ use forebay_signal::inrpp::{
 };
 use serde::{Deserialize, Serialize};
 
+/// Credits that one ACK is worth at most.
+const MOST_CREDITS: u64 = 64;
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
 const RAMP_SEGMENTS_PER_ACK: u64 = 2;
 /// Segments up to which the ramp doubles in a round trip.
@@ -97,12 +99,14 @@ const RAMP_SMALL_SEGMENTS: u64 = 4;
 /// cache.
 const RAMP_PART: u64 = 4;
 
-/// Packets, lost or delivered, before their losses say anything: rule 8.
-const JUDGED_PACKETS: u64 = 256;
+/// Packets that may be lost in any case: rule 8.
+const LUCKLESS_PACKETS: u64 = 12;
 /// Of as many, half of what was counted is forgotten.
 const REMEMBERED_PACKETS: u64 = 1024;
 /// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
 const SEEN_PACKETS: u64 = 64;
+/// The open loop has in flight no more than arrived in so many round trips.
+const OPEN_ROUNDS: u64 = 8;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
 /// The first flight of a client, unless routers have room for more: all that the window of a
@@ -298,8 +302,9 @@ impl Fate {
     /// Without the longest run, which is what a router lost that restarted, or a link that failed.
     fn is_unheld(&self, mss_bytes: u64) -> bool {
         let all = self.delivered_bytes + self.lost_bytes;
+        let spared_bytes = LUCKLESS_PACKETS * mss_bytes + all / LOSS_SHARE;
         let lost_bytes = self.lost_bytes.saturating_sub(self.longest_run_bytes);
-        all >= JUDGED_PACKETS * mss_bytes && lost_bytes > all / LOSS_SHARE
+        lost_bytes > spared_bytes
     }
 }
 
@@ -323,8 +328,10 @@ pub struct Inrpp {
     held_rto: Option<Span>,
     /// It has sent a SYN: it is the client.
     opens: bool,
-    /// What may be sent before anything has arrived: rule 13.
+    /// What may be in flight before anything has arrived: rule 13.
     first_flight_bytes: u64,
+    /// A router of the path has said that it knows a detour: packets may come late.
+    detours: bool,
     /// Data carry notices: rules 11 and 12.
     notifies: bool,
     /// The echo of `nonce`, or an empty notice, ready to be written.
@@ -335,6 +342,12 @@ pub struct Inrpp {
 fn echo_of(nonce: Option<Nonce>) -> OptionList {
     let mut options = OptionList::EMPTY;
     Echo(nonce).push(&mut options).expect("8 bytes fit into 40");
+    options
+}
+
+fn void_echo() -> OptionList {
+    let mut options = OptionList::EMPTY;
+    Echo::push_void(&mut options).expect("8 bytes fit into 40");
     options
 }
 
@@ -362,7 +375,8 @@ impl Inrpp {
             nonce: None,
             held_rto: None,
             opens: false,
-            first_flight_bytes: Limits::MAX_CWND_BYTES,
+            first_flight_bytes: FIRST_FLIGHT_BYTES,
+            detours: false,
             notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
@@ -381,6 +395,12 @@ impl Inrpp {
             return signal.map(|_| BackPressure { routers: 1, ..BackPressure::default() });
         }
         signal
+    }
+    /// What data carry from now on, unless that is notices.
+    fn renew_echo(&mut self) {
+        if !self.notifies {
+            self.option = if self.pooled { echo_of(self.nonce) } else { void_echo() };
+        }
     }
     fn is_greedy(&self) -> bool {
         matches!(self.params.misbehaves, Misbehaviour::GreedySender)
@@ -417,15 +437,14 @@ impl Inrpp {
             self.come_back();
         }
         self.count_routers(signal.routers);
+        self.detours |= signal.detours;
         if signal.nonce.is_some() {
             self.tcp.fate.asked_at = Some(now);
         }
         let nonce = signal.nonce.filter(|_| signal.ask != BackPressureSignal::Cancel);
         if nonce != self.nonce {
             self.nonce = nonce;
-            if !self.notifies {
-                self.option = echo_of(nonce);
-            }
+            self.renew_echo();
         }
         if nonce.is_some() {
             self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
@@ -465,6 +484,7 @@ impl Inrpp {
         if first || self.contrary >= self.params.switch_acks {
             self.pooled = pooled;
             self.contrary = 0;
+            self.renew_echo();
             if !pooled {
                 self.tcp.restart();
             }
@@ -473,9 +493,13 @@ impl Inrpp {
 
     /// Rule 8.
     fn note_loss(&mut self, loss: &Loss) {
-        if let Loop::Ramp { cwnd_bytes } = &mut self.flow {
-            let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
-            *cwnd_bytes = left.max(self.mss_bytes);
+        match &mut self.flow {
+            Loop::Open => {}
+            Loop::Closed { credits, .. } => *credits = (*credits).max(1),
+            Loop::Ramp { cwnd_bytes } => {
+                let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
+                *cwnd_bytes = left.max(self.mss_bytes);
+            }
         }
         let fate = &mut self.tcp.fate;
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
@@ -484,12 +508,24 @@ impl Inrpp {
         fate.on_lost(loss);
         if fate.is_unheld(self.mss_bytes) { self.fall_back() } else { fate.age(self.mss_bytes) }
     }
+    /// Rule 1: what may be in flight in the open loop.
+    #[inline]
+    fn open_bytes(&self) -> u64 {
+        let Tcp { init, fate, .. } = &*self.tcp;
+        let round_bytes = fate.round_bytes.max(fate.round.1);
+        let bytes = match fate.lost_bytes {
+            0 => self.first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
+            _ => init.initial_window_bytes.saturating_add(round_bytes.saturating_mul(2)),
+        };
+        bytes.min(Limits::MAX_CWND_BYTES)
+    }
     /// No router holds the excess: the flow is one of CUBIC.
     fn fall_back(&mut self) {
         if self.is_greedy() {
             return;
         }
         (self.pooled, self.unheld) = (false, true);
+        self.renew_echo();
         let Tcp { init, fate, .. } = &mut *self.tcp;
         init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
         *fate = Fate::default();
@@ -498,6 +534,7 @@ impl Inrpp {
     /// A router does hold the excess: it has asked.
     fn come_back(&mut self) {
         (self.pooled, self.unheld, self.contrary) = (true, false, 0);
+        self.renew_echo();
     }
 
     /// An ACK delivered `delivered_bytes` and left `in_flight_bytes` in flight: rules 2, 3 and 5.
@@ -507,10 +544,10 @@ impl Inrpp {
             Loop::Closed { credits, owed_bytes } => {
                 if !paused {
                     *owed_bytes += delivered_bytes;
-                    let segments =
-                        (*owed_bytes / self.mss_bytes).min(self.params.max_credits.into());
+                    let segments = (*owed_bytes / self.mss_bytes).min(MOST_CREDITS) as u32;
                     *owed_bytes %= self.mss_bytes;
-                    *credits = (*credits + segments as u32).min(self.params.max_credits);
+                    let most = self.params.max_credits.max(segments);
+                    *credits = (*credits + segments).min(most).max(*credits);
                 }
                 if in_flight_bytes == 0 {
                     *credits = (*credits).max(1);
@@ -519,7 +556,8 @@ impl Inrpp {
             Loop::Ramp { cwnd_bytes } => {
                 let small = *cwnd_bytes < RAMP_SMALL_SEGMENTS * self.mss_bytes;
                 let part = if small { 1 } else { RAMP_PART };
-                *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes) / part;
+                let most = RAMP_SEGMENTS_PER_ACK * part * self.mss_bytes;
+                *cwnd_bytes += delivered_bytes.min(most) / part;
                 if *cwnd_bytes >= Limits::MAX_CWND_BYTES {
                     self.flow = Loop::Open;
                 }
@@ -537,8 +575,7 @@ impl Controller for Inrpp {
         match self.flow {
             Loop::Open => {
                 let wary = self.tcp.fate.missing.map(|missing| missing.in_flight_bytes);
-                let most = self.first_flight_bytes;
-                Limits::window(wary.unwrap_or(most))
+                Limits::window(wary.unwrap_or(u64::MAX).min(self.open_bytes()))
             }
             Loop::Closed { credits, .. } => Limits {
                 credits: Some(u64::from(credits)),
@@ -564,6 +601,7 @@ impl Controller for Inrpp {
             self.hear(now, signal, 0);
             self.take_ack(0, 0, false);
         }
+        self.renew_echo();
         self.tcp.cubic.on_established(now, rtt, options);
     }
 
@@ -582,9 +620,6 @@ impl Controller for Inrpp {
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        if ack.delivered_bytes > 0 {
-            self.first_flight_bytes = Limits::MAX_CWND_BYTES;
-        }
         let signal = ack.options.and_then(|options| self.signal(options));
         if let Some(signal) = signal {
             self.hear(now, signal, ack.prior_in_flight_bytes);
@@ -656,8 +691,8 @@ impl Controller for Inrpp {
         self.held_rto.filter(|_| self.pooled && self.nonce.is_some()).unwrap_or(Span::ZERO)
     }
 
-    fn ack_policy(&self) -> Option<AckPolicy> {
-        Some(AckPolicy::EveryPacket)
+    fn path_keeps_order(&self) -> bool {
+        self.heard && !self.detours
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {
@@ -714,6 +749,8 @@ enum Peer {
     Opened,
     /// Its data carry the echo.
     Echoes,
+    /// Its data carry the void option: it sends as TCP does.
+    Unpooled,
     /// Its data carry notices; what the last one says.
     Notices(BackPressure),
 }
@@ -762,6 +799,8 @@ impl InrppReceiver {
             self.peer = Peer::Notices(last);
         } else if Echo::find(options).is_some() {
             self.peer = Peer::Echoes;
+        } else if Echo::is_void(options) {
+            self.peer = Peer::Unpooled;
         }
     }
 }
@@ -777,10 +816,13 @@ impl Feedback for InrppReceiver {
         !matches!(self.peer, Peer::Silent)
     }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        if !matches!(self.peer, Peer::Echoes) {
+        let known = matches!(self.peer, Peer::Echoes);
+        if !known || datagram.options.is_some_and(Echo::is_void) {
             self.learn(datagram.options);
         }
-        AckDemand::Policy
+        // What sends as TCP does must not gain by its receiver.
+        let pooled = !matches!(self.peer, Peer::Silent | Peer::Unpooled);
+        if pooled && datagram.payload_bytes > 0 { AckDemand::Now } else { AckDemand::Policy }
     }
 
     /// A cache keeps a flow's packets in order, except retransmissions: no duplicate waits

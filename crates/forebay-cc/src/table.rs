@@ -252,6 +252,9 @@ impl Controller for AnyController {
     fn rto_floor(&self) -> Span {
         each_controller!(self, c => c.rto_floor())
     }
+    fn path_keeps_order(&self) -> bool {
+        each_controller!(self, c => c.path_keeps_order())
+    }
     fn ack_policy(&self) -> Option<AckPolicy> {
         each_controller!(self, c => c.ack_policy())
     }
