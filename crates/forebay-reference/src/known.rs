@@ -12,8 +12,9 @@ use std::sync::{Arc, Mutex, PoisonError};
 struct Key {
     /// Per transport its reference mode, and its packets, as the bits of their sizes.
     transports: Vec<(&'static str, [u64; 7])>,
-    /// Per flow its ends, its start in nanoseconds, its bytes and its transport.
-    flows: Vec<([u32; 2], u64, Option<u64>, usize)>,
+    /// Per flow its ends, its start in nanoseconds, its bytes, its transport and how many paths it
+    /// has.
+    flows: Vec<([u32; 2], u64, Option<u64>, usize, usize)>,
     /// The lives that flows have, with the seed that what they draw follows from.
     lives: Vec<(usize, u64, String)>,
 }
@@ -34,7 +35,9 @@ impl Key {
             ];
             (mode_of(wanted.registry, &t.algorithm).name(), sizes.map(f64::to_bits))
         };
-        let flow = |f: &FlowSpec| ([f.src.0, f.dst.0], f.start.as_nanos(), f.bytes, f.transport);
+        let flow = |f: &FlowSpec| {
+            ([f.src.0, f.dst.0], f.start.as_nanos(), f.bytes, f.transport, f.paths.len())
+        };
         let lives = spec.flows.iter().enumerate().filter_map(|(number, flow)| {
             Some((number, wanted.seed, format!("{:?}", flow.life.as_ref()?)))
         });

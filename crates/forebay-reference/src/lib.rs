@@ -14,13 +14,16 @@
 //! over its first links before there is room on the last. That moves bytes, not completion: what a
 //! flow's last link delivers is bounded all the same.
 //!
+//! A flow over several paths splits its data over them as suits all flows best: what is max-min
+//! fair is the sum over its paths. It sends on all of them when the handshake of the first is over.
+//!
 //! Max-min is about payload: two flows on one full link get the same goodput, though their headers
 //! differ. Where the ACKs of a flow meet the data of others, they take the room that they need, and
 //! data shares what is left; if they need more of a full link than a data flow has, the reference
 //! is "approx".
 //!
 //! Read in this order: `packet_cost`, `routes` (from a spec to a fluid), `sharing` (events),
-//! `two_way`, `max_min` and `cluster` (rates), `known` (what has been worked out before).
+//! `two_way`, `max_min`, `cluster` and `split` (rates), `known` (what has been worked out before).
 
 #![forbid(unsafe_code)]
 
@@ -32,6 +35,7 @@ mod outcome;
 mod packet_cost;
 mod routes;
 mod sharing;
+mod split;
 mod two_way;
 
 use forebay_scenario::Registry;
@@ -41,6 +45,7 @@ pub use load::{Demand, Detour, Use};
 pub use max_min::MaxMin;
 pub use packet_cost::PacketCost;
 pub use sharing::{Change, Fluid, FluidFlow, Horizon, Served};
+pub use split::{Split, SplitDemand, split};
 
 pub use outcome::{Reference, Wanted, fluid_reference};
 

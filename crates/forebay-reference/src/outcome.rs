@@ -20,7 +20,7 @@ pub struct Reference {
     pub kind: &'static str,
     /// Why there is none, or why it is not exact; empty otherwise.
     pub why: &'static str,
-    /// "single-path" or "pooled"; "mixed" if flows of both kinds are in the run, each compared with
+    /// "single-path" or "pooled" (over detours, or over several paths); "mixed" if flows of both kinds are in the run, each compared with
     /// its own.
     pub mode: &'static str,
     /// Mean completion time of the run by that of the reference, both over the flows that complete
@@ -112,6 +112,7 @@ pub fn fluid_reference(
     reference.mode = mode_name(spec, &modes);
     (reference.kind, reference.why) = match setting.approximate {
         _ if !served.exact => ("approx", "the solver failed at times: some rates are too low"),
+        "" if served.met => ("approx", "ACKs limit flows over several paths as data does"),
         "" if served.crowded => ("approx", "ACKs take more of a link than the data of others"),
         "" => ("exact", ""),
         why => ("approx", why),
@@ -125,7 +126,10 @@ fn starting(clock_s: f64, from_s: f64) -> f64 {
 }
 
 fn mode_name(spec: &NetSpec, modes: &[Mode]) -> &'static str {
-    let mut used = spec.flows.iter().map(|flow| modes[flow.transport]);
+    let mut used = spec
+        .flows
+        .iter()
+        .map(|flow| if flow.paths.len() > 1 { Mode::Pooled } else { modes[flow.transport] });
     let first = used.next().unwrap_or(Mode::SinglePath);
     if used.all(|mode| mode == first) { first.name() } else { "mixed" }
 }

@@ -6,7 +6,7 @@ use forebay_cc::{
 };
 use forebay_net::TransportSpec;
 use forebay_signal::inrpp::DETOUR_TAG_BYTES;
-use forebay_transport::Pacing;
+use forebay_transport::{Pacing, SIGNAL_BYTES};
 
 /// Packets of one kind of transport: full-sized data, and the ACKs that it causes. All in bytes
 /// from the IP header on.
@@ -27,6 +27,11 @@ pub struct PacketCost {
     /// Extra length of a packet on a detour.
     pub detour_bytes: f64,
 }
+
+/// Options of MPTCP (RFC 8684): DATA_ACK on an ACK; MP_CAPABLE on a SYN, and on its answer.
+const SIGNAL_ACK_BYTES: u16 = 8;
+const CAPABLE_BYTES: u16 = 4;
+const CAPABLE_KEY_BYTES: u16 = 12;
 
 /// IP and TCP header without options.
 fn header_bytes(version: IpVersion) -> usize {
@@ -111,7 +116,9 @@ impl PacketCost {
         let stamps = if config.timestamps { TIMESTAMP_BYTES } else { 0 };
         let padded = |options: usize| (options + stamps).next_multiple_of(4);
         let header = header_bytes(version);
-        let data_header = header + padded(controller.traits().option_bytes as usize);
+        let of_paths = |bytes: u16| if controller.traits().multipath { bytes as usize } else { 0 };
+        let data_options = controller.traits().option_bytes as usize + of_paths(SIGNAL_BYTES);
+        let data_header = header + padded(data_options);
         let syn = SYN_MSS_BYTES
             + if config.sack { SYN_SACK_BYTES } else { 0 }
             + if config.window_scaling { SYN_SCALE_BYTES } else { 0 };
@@ -123,10 +130,12 @@ impl PacketCost {
         PacketCost {
             payload_bytes: config.mss_bytes as f64,
             data_bytes: (data_header + config.mss_bytes as usize) as f64,
-            ack_bytes: (header + padded(data_told)) as f64,
+            ack_bytes: (header + padded(data_told + of_paths(SIGNAL_ACK_BYTES))) as f64,
             acks_per_packet,
-            syn_bytes: (header + padded(syn + length(&syn_stamp))) as f64,
-            syn_ack_bytes: (header + padded(syn + length(&syn_ack_stamp) + syn_told)) as f64,
+            syn_bytes: (header + padded(syn + length(&syn_stamp) + of_paths(CAPABLE_BYTES))) as f64,
+            syn_ack_bytes: (header
+                + padded(syn + length(&syn_ack_stamp) + syn_told + of_paths(CAPABLE_KEY_BYTES)))
+                as f64,
             detour_bytes: DETOUR_TAG_BYTES as f64,
         }
     }

@@ -5,8 +5,8 @@ use super::load::{Detour, Use};
 use super::packet_cost::PacketCost;
 use super::sharing::{Change, Fluid, FluidFlow};
 use super::{Mode, NoReference};
-use forebay_base::{LinkId, NodeId, Rate, Span, Time};
-use forebay_net::{ChannelSpec, FlowSpec, NetEvent, NetSpec, Network, NodeKind};
+use forebay_base::{LinkId, NodeId, PortId, Rate, Span, Time};
+use forebay_net::{ChannelSpec, FlowSpec, NetEvent, NetSpec, Network, NodeKind, PathPlan};
 use std::collections::BTreeMap;
 
 /// The directed links from sender to receiver, and back.
@@ -14,6 +14,13 @@ struct Route {
     there: Vec<LinkId>,
     back: Vec<LinkId>,
 }
+
+/// What flows on one route have in common: ends, transport, their own number if each has routes of
+/// its own, and the ports of their paths.
+type Between<'a> = (NodeId, NodeId, usize, u32, &'a [(PortId, PortId)]);
+
+/// Most routes over several paths: each time that rates change, all of them are in one program.
+const MAX_SPLIT_ROUTES: usize = 64;
 
 /// What holds on a link from a time on.
 #[derive(Clone, Copy, Debug)]
@@ -30,7 +37,8 @@ pub(super) struct Setting {
     pub costs: Vec<PacketCost>,
     /// Why the fluid is not what the links carry; empty if it is.
     pub approximate: &'static str,
-    routes: Vec<Route>,
+    /// The paths of each route.
+    routes: Vec<Vec<Route>>,
     epochs: Vec<Vec<Epoch>>,
     overhead_bytes: Vec<f64>,
 }
@@ -69,26 +77,46 @@ impl Setting {
             overhead_bytes: spec.links.iter().map(|l| f64::from(l.wire.overhead_bytes)).collect(),
         };
         setting.fluid.detours = setting.detours(spec, modes);
-        let mut known: BTreeMap<(NodeId, NodeId, usize, u32), u32> = BTreeMap::new();
+        let mut known: BTreeMap<Between<'_>, u32> = BTreeMap::new();
         for (flow, id) in spec.flows.iter().zip(0..) {
-            if !flow.paths.is_empty() {
-                return Err(NoReference("a flow has several paths"));
-            }
             let alone = if spec.routes.trees > 1 { id } else { 0 };
-            let key = (flow.src, flow.dst, flow.transport, alone);
+            let key = (flow.src, flow.dst, flow.transport, alone, &flow.paths[..]);
             let route = *known.entry(key).or_insert_with(|| {
-                let route = Route::of(spec, network, id);
                 let pooled = modes[flow.transport] == Mode::Pooled;
-                setting.fluid.routes.push(setting.uses(spec, &route, flow.transport, pooled));
-                setting.routes.push(route);
-                setting.routes.len() as u32 - 1
+                setting.add_route(Route::all(spec, network, id), spec, flow.transport, pooled)
             });
             if flow.write().is_some() {
                 return Err(NoReference("a flow writes over time: the fluid has all at once"));
             }
             setting.add(flow, route);
         }
-        Ok(setting)
+        match setting.fluid.others.len() {
+            1.. if !setting.fluid.detours.is_empty() => {
+                Err(NoReference("flows over several paths run beside flows with detours"))
+            }
+            0..=MAX_SPLIT_ROUTES => Ok(setting),
+            _ => Err(NoReference("more than 64 pairs of hosts have several paths")),
+        }
+    }
+
+    /// Its number.
+    fn add_route(
+        &mut self,
+        paths: Vec<Route>,
+        spec: &NetSpec,
+        transport: usize,
+        pooled: bool,
+    ) -> u32 {
+        let number = self.routes.len() as u32;
+        let mut uses = paths.iter().map(|path| self.uses(spec, path, transport, pooled));
+        let first = uses.next().expect("a flow has a path");
+        let others: Vec<Vec<Use>> = uses.collect();
+        self.fluid.routes.push(first);
+        if !others.is_empty() {
+            self.fluid.others.insert(number, others);
+        }
+        self.routes.push(paths);
+        number
     }
 
     fn add(&mut self, flow: &FlowSpec, route: u32) {
@@ -104,7 +132,7 @@ impl Setting {
     /// From the SYN of a flow at `start_s` until its sender may send: the round trip of the
     /// handshake, in seconds.
     fn handshake_s(&self, route: u32, transport: usize, start_s: f64) -> f64 {
-        let (cost, route) = (self.costs[transport], &self.routes[route as usize]);
+        let (cost, route) = (self.costs[transport], &self.routes[route as usize][0]);
         let there = self.crossing_s(&route.there, start_s, cost.syn_bytes);
         there + self.crossing_s(&route.back, start_s + there, cost.syn_ack_bytes)
     }
@@ -116,7 +144,7 @@ impl Setting {
     /// seconds: FIN goes with the last byte, and that of the receiver with its ACK.
     pub fn closed_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
         let arrived_s = at_s + self.last_byte_s(flow, spec, at_s);
-        let route = &self.routes[self.fluid.flows[flow].route as usize];
+        let route = &self.routes[self.fluid.flows[flow].route as usize][0];
         arrived_s + self.crossing_s(&route.back, arrived_s, self.costs[spec.transport].ack_bytes)
     }
 
@@ -130,30 +158,41 @@ impl Setting {
     /// From the end of service at `at_s` to the arrival of the last byte, in seconds: propagation,
     /// the first packet on its way to the last of the narrowest links, whose own time is the
     /// service, and after it the last packet, which may be shorter than the one before it and then
-    /// waits for that. This is exact for a flow alone.
+    /// waits for that. This is exact for a flow alone. Over several paths it is the mean of theirs,
+    /// by what the narrowest link of each carries: then what each path carries ends at once.
     pub fn last_byte_s(&self, flow: usize, spec: &FlowSpec, at_s: f64) -> f64 {
         // An unbounded flow that stops ends with a full packet.
         let most = spec.stop().map(|_| u64::from(u32::MAX));
         let Some(bytes) = spec.bytes.or(most).filter(|&bytes| bytes > 0) else { return 0.0 };
-        let route = &self.routes[self.fluid.flows[flow].route as usize];
-        let [first, last] = self.costs[spec.transport].first_and_last(bytes);
+        let paths = self.routes[self.fluid.flows[flow].route as usize].iter();
+        let each = paths.map(|path| self.last_byte_on_s(path, spec.transport, bytes, at_s));
+        let (sum, rates) =
+            each.fold((0.0, 0.0), |(sum, rates), (s, rate)| (sum + s * rate, rates + rate));
+        if rates > 0.0 { sum / rates } else { f64::INFINITY }
+    }
+
+    /// The same over one path, and the rate of its narrowest link.
+    fn last_byte_on_s(&self, route: &Route, transport: usize, bytes: u64, at_s: f64) -> (f64, f64) {
+        let cost = &self.costs[transport];
+        let [first, last] = cost.first_and_last(bytes);
         let rate = |link: &LinkId| self.at(*link, at_s).bytes_per_s;
         let slowest = route.there.iter().map(rate).fold(f64::INFINITY, f64::min);
         let narrow = route.there.iter().rposition(|link| rate(link) == slowest);
         let (to, from) = route.there.split_at(narrow.expect("a route has links"));
         let (narrow, behind) = from.split_first().expect("the narrow link comes first");
         let mut end_s = 0.0;
-        let alone = self.costs[spec.transport].payload_bytes >= bytes as f64;
+        let alone = cost.payload_bytes >= bytes as f64;
         let mut end_before_s =
             if alone { f64::NEG_INFINITY } else { -self.storing_s(*narrow, at_s, last) };
         for &link in behind {
             end_before_s += self.storing_s(link, at_s, first);
             end_s = f64::max(end_s, end_before_s) + self.storing_s(link, at_s, last);
         }
-        self.crossing_s(to, at_s, first)
+        let s = self.crossing_s(to, at_s, first)
             + self.at(*narrow, at_s).delay_s
             + end_s
-            + behind.iter().map(|&link| self.at(link, at_s).delay_s).sum::<f64>()
+            + behind.iter().map(|&link| self.at(link, at_s).delay_s).sum::<f64>();
+        (s, slowest)
     }
 
     /// Propagation and storing of one packet.
@@ -248,10 +287,14 @@ fn between_routers(spec: &NetSpec, link: LinkId) -> bool {
 }
 
 impl Route {
-    /// The links that packets of a flow take, as routers forward them. Panics if there is none:
-    /// `network` would not have been built.
-    fn of(spec: &NetSpec, network: &Network, flow: u32) -> Route {
-        let path = &network.workload.paths(forebay_base::FlowId(flow))[0];
+    /// The links that packets of a flow take on each of its paths.
+    fn all(spec: &NetSpec, network: &Network, flow: u32) -> Vec<Route> {
+        let paths = network.workload.paths(forebay_base::FlowId(flow)).iter();
+        paths.map(|path| Route::of(spec, network, flow, path)).collect()
+    }
+
+    /// As routers forward them. Panics if there is no route: `network` would not have been built.
+    fn of(spec: &NetSpec, network: &Network, flow: u32, path: &PathPlan) -> Route {
         let (src, dst) = (spec.flows[flow as usize].src, spec.flows[flow as usize].dst);
         let walk = |from: NodeId, port, to: NodeId, ends| {
             let mut links = vec![network.ports.link(from, port)];

@@ -5,9 +5,10 @@
 //! clock of bytes served, and a flow leaves when it has advanced by what the flow needs.
 
 use super::load::{Demand, Detour, Use};
+use super::split::{SplitDemand, split};
 use super::two_way::TwoWay;
 use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+use std::collections::{BTreeMap, BinaryHeap};
 
 /// A flow of fluid.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -49,6 +50,9 @@ pub struct Fluid {
     pub detours: Vec<Detour>,
     /// Routes through the network: how a flow on it loads the links.
     pub routes: Vec<Vec<Use>>,
+    /// Of routes over several paths those after the first, by index into `routes`. Not beside
+    /// detours.
+    pub others: BTreeMap<u32, Vec<Vec<Use>>>,
     /// The flows.
     pub flows: Vec<FluidFlow>,
     /// Changes, in order of time.
@@ -80,6 +84,9 @@ pub struct Served {
     /// True if ACKs at times took more of a full link than the data of others there: then flows had
     /// less than the links of their data allow.
     pub crowded: bool,
+    /// True if ACKs met data at times while a flow had several paths: there ACKs limited their
+    /// flows as data does.
+    pub met: bool,
 }
 
 /// Served bytes closer than this, relative, are the same.
@@ -153,6 +160,8 @@ struct Clock<'a> {
     stopping: Timed,
     /// Those that have left and have no successor yet.
     left: Vec<u32>,
+    /// Rates over several paths could not be solved at times.
+    failed: bool,
 }
 
 impl Fluid {
@@ -177,8 +186,13 @@ impl Fluid {
     fn without_idle_links(&self) -> Fluid {
         let mut routes = vec![0u32; self.capacity.len()];
         self.routes.iter().flatten().for_each(|used| routes[used.link as usize] += 1);
+        // What one path does not need another may.
+        let shared = self.others.iter().flat_map(|(&id, others)| {
+            others.iter().flatten().chain(&self.routes[id as usize]).map(|used| used.link)
+        });
         let legs = self.detours.iter().flat_map(|d| [d.link, d.legs[0], d.legs[1]]);
         legs.chain(self.changes.iter().map(|change| change.link))
+            .chain(shared)
             .for_each(|link| routes[link as usize] = u32::MAX);
         let own = |used: &Use| routes[used.link as usize] == 1;
         let level = |used: &Use| self.capacity[used.link as usize] / used.weight;
@@ -265,6 +279,7 @@ impl<'a> Clock<'a> {
             },
             stopping: Timed::default(),
             left: Vec::new(),
+            failed: false,
         }
     }
 
@@ -355,6 +370,9 @@ impl<'a> Clock<'a> {
 
     /// New rates.
     fn share_out(&mut self) {
+        if self.busy.iter().any(|id| self.fluid.others.contains_key(id)) {
+            return self.split_out();
+        }
         let demands: Vec<Demand<'_>> = self
             .busy
             .iter()
@@ -367,6 +385,23 @@ impl<'a> Clock<'a> {
         for (&id, &rate) in self.busy.iter().zip(rates) {
             self.routes[id as usize].rate = rate;
         }
+    }
+
+    /// New rates where a flow has several paths.
+    fn split_out(&mut self) {
+        let demand = |&id: &u32| {
+            let others = self.fluid.others.get(&id).into_iter().flatten();
+            let paths = std::iter::once(&self.fluid.routes[id as usize]).chain(others);
+            let flows = self.routes[id as usize].flows() as f64;
+            SplitDemand { paths: paths.map(Vec::as_slice).collect(), flows }
+        };
+        let demands: Vec<SplitDemand<'_>> = self.busy.iter().map(demand).collect();
+        let found = split(&self.capacity, &demands);
+        for (&id, &rate) in self.busy.iter().zip(&found.rates) {
+            self.routes[id as usize].rate = rate;
+        }
+        self.served.met |= found.met;
+        self.failed |= found.degraded;
     }
 
     fn served_now(&self, flow: usize) -> f64 {
@@ -383,7 +418,7 @@ impl<'a> Clock<'a> {
     fn finish(mut self) -> Served {
         self.served.bytes = (0..self.entry.len()).map(|flow| self.served_now(flow)).collect();
         self.served.end_s = self.now_s;
-        self.served.exact = !self.solver.degraded();
+        self.served.exact = !self.solver.degraded() && !self.failed;
         self.served.crowded = self.solver.crowded();
         self.served
     }

@@ -12,7 +12,7 @@ use alloc::collections::BinaryHeap;
 use alloc::vec;
 use alloc::vec::Vec;
 use core::cmp::Reverse;
-use forebay_base::{LinkId, NodeId, mix64};
+use forebay_base::{LinkId, NodeId, PortId, mix64};
 
 /// The most trees that there can be: see [`RouteRule::trees`].
 pub const MAX_TREES: u8 = 64;
@@ -132,21 +132,31 @@ impl ShortestPaths {
 
     /// The node at the other end of a host's first link.
     pub fn attachment(&self, host: NodeId) -> Option<NodeId> {
-        let first = self.ports(host).first();
-        first.map(|&link| self.end(link))
+        self.attachment_at(host, PortId(0))
+    }
+    /// The node at the other end of the link at a port of a host.
+    pub fn attachment_at(&self, host: NodeId, port: PortId) -> Option<NodeId> {
+        self.ports(host).get(port.index()).map(|&link| self.end(link))
     }
 
     /// The directed links between the first ports of two hosts, in one of the trees; None if there
     /// is no route. Pairs whose second host has the same attachment share a search, one after the
     /// other.
     pub fn walk(&mut self, from: NodeId, to: NodeId, tree: u8) -> Option<Vec<LinkId>> {
-        let (first, last) = (*self.ports(from).first()?, self.ports(to).first()?.opposite());
+        self.walk_between([(from, PortId(0)), (to, PortId(0))], tree)
+    }
+
+    /// The same from one port of a host to one of another.
+    pub fn walk_between(&mut self, ends: [(NodeId, PortId); 2], tree: u8) -> Option<Vec<LinkId>> {
+        let [(from, leaves), (to, enters)] = ends;
+        let first = *self.ports(from).get(leaves.index())?;
+        let last = self.ports(to).get(enters.index())?.opposite();
         let mut route = vec![first];
         let mut at = self.end(first);
         if at == to {
             return (first == last).then_some(route);
         }
-        let target = self.attachment(to)?;
+        let target = self.attachment_at(to, enters)?;
         self.search(target, tree);
         while at != target {
             let link = self.next(at)?;

@@ -5,6 +5,7 @@ mod detours;
 mod oracle;
 mod random;
 mod scenarios;
+mod several_paths;
 mod share;
 mod shares_by_hand;
 

@@ -40,13 +40,16 @@ bytes = 1448000
 "#;
 
 fn reference(set: &[&str]) -> Reference {
+    reference_of(BOTH_WAYS, "cubic", set)
+}
+
+fn reference_of(text: &str, protocol: &str, set: &[&str]) -> Reference {
     let set = set.iter().map(ToString::to_string).collect();
-    let scenario =
-        Scenario::parse(BOTH_WAYS, "x.toml", &LoadOptions { set, ..LoadOptions::default() });
+    let scenario = Scenario::parse(text, "x.toml", &LoadOptions { set, ..LoadOptions::default() });
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let wanted = Wanted {
         registry: &scenario.registry,
-        spec: &scenario.build("cubic", 1).expect("builds"),
+        spec: &scenario.build(protocol, 1).expect("builds"),
         seed: 1,
         from: Time::ZERO,
         until: Time::MAX,
@@ -90,4 +93,49 @@ fn a_schedule_of_rates_is_served_exactly() {
         assert_eq!((found.kind, found.why), ("exact", ""));
         close(found.afct_s.expect("completes"), by_hand + 0.015024, 1e-9);
     }
+}
+
+/// Two paths between two hosts, of 10 Mbit/s each. Packets of 1500 bytes carry 1432.
+const TWO_PATHS: &str = r#"start_jitter = "0s"
+routers = ["a", "b", "c", "d"]
+[tcp]
+mss_bytes = 1448
+[link_defaults]
+delay = "5ms"
+queue = "50ms"
+rate = "10Mbit/s"
+[[links]]
+a = "a"
+b = "b"
+[[links]]
+a = "c"
+b = "d"
+[[hosts]]
+name = "s"
+attach = ["a", "c"]
+rate = "1Gbit/s"
+[[hosts]]
+name = "t"
+attach = ["b", "d"]
+rate = "1Gbit/s"
+[[flows]]
+src = "s"
+dst = "t"
+bytes = 2864000
+"#;
+
+/// 2000 packets: 1000 on each path, or half of the time at three times the rate on one of them;
+/// with one path all on it, in packets of 1448 bytes.
+#[test]
+fn a_flow_over_two_paths_has_both() {
+    for protocol in ["mptcp", "mptcp-olia"] {
+        let found = reference_of(TWO_PATHS, protocol, &[]);
+        assert_eq!((found.kind, found.why, found.mode), ("exact", "", "pooled"));
+        close(found.afct_s.expect("completes"), 1.2 + 0.015024, 1e-9);
+        let faster = reference_of(TWO_PATHS, protocol, &["links.c-d.rate=30Mbit/s"]);
+        close(faster.afct_s.expect("completes"), 0.6 + 0.015024, 1e-9);
+    }
+    let alone = reference_of(TWO_PATHS, "newreno", &[]);
+    assert_eq!((alone.kind, alone.mode), ("exact", "single-path"));
+    assert!(alone.afct_s.expect("completes") > 2.3);
 }

@@ -79,7 +79,7 @@ fn two_ways_of_ten_are_one_of_twenty() {
             detours: vec![Detour { link: 0, legs: [1, 2], relief: 1.0, cost: [1.0; 2] }],
             routes: vec![vec![used(3, 0.0), used(0, k)]],
             flows: (1..=3).map(flow).collect(),
-            changes: Vec::new(),
+            ..Fluid::default()
         };
         let served = serve(&fluid, FOREVER);
         let fcts = served.done_s.iter().zip(1..).map(|(done, i)| done.unwrap() - f64::from(i));

@@ -169,6 +169,7 @@ fn read(
         let asked = protocols::asked(&options.protocols, sources);
         scenario.protocols = protocols::compared(Some(&asked), &names, &mut faults);
     }
+    buffers::follow_paths(&mut scenario, table, of.map_or(&[], |at| &at.value.0));
     check_sizes(&scenario, &file, &tables, &topology, &mut faults);
     if faults.is_empty() { Ok(scenario) } else { Err(faults) }
 }

@@ -20,6 +20,7 @@ impl Scenario {
         notes.extend(self.beside_notes());
         notes.extend(self.order_notes());
         notes.extend(self.single_path_notes());
+        notes.extend(self.path_buffer_notes());
         notes
     }
 

@@ -5,6 +5,7 @@ use crate::format::faults::all;
 use crate::format::fields::Spanned;
 use crate::keys::file::numbered;
 use crate::keys::paths::PathsOf;
+use crate::resolve::buffers;
 use crate::resolve::topology::Topology;
 use crate::{Flow, Scenario};
 use forebay_base::{NodeId, PortId};
@@ -125,5 +126,24 @@ impl Scenario {
             }
         }
         notes
+    }
+
+    /// Protocols over several paths with buffers that these paths fill.
+    pub(crate) fn path_buffer_notes(&self) -> Vec<String> {
+        let names = self.sending_protocols().into_iter().filter(|name| self.is_multipath(name));
+        let mut needed = None;
+        let note = |name: &str| {
+            let config = self.tcp_for(name);
+            let held = config.receive_buffer_bytes.min(config.send_buffer_bytes);
+            let needed = *needed.get_or_insert_with(|| buffers::of_paths(self));
+            (held < needed).then(|| {
+                format!(
+                    "{name}: buffers of {held} bytes; to fill all paths while the slowest one \
+                     repairs a loss, a flow needs {needed} (the sum of their rates times twice \
+                     the longest RTT): tcp.receive_buffer_bytes, tcp.send_buffer_bytes"
+                )
+            })
+        };
+        names.filter_map(note).collect()
     }
 }

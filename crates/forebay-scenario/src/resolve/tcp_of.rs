@@ -17,7 +17,11 @@ use crate::resolve::tcp;
 use crate::resolve::topology::Topology;
 use forebay_base::{Rng, Stream};
 use forebay_cc::{AckPolicy, AnyController, Controller, Init, LossPolicy, Traits};
-use forebay_transport::{SIGNAL_BYTES, TcpConfig, data_option_bytes};
+use forebay_transport::{Pacing, SIGNAL_BYTES, TcpConfig, data_option_bytes};
+
+/// How connections of MPTCP are paced: as Linux paces. When data that one path was late with has
+/// come, what the others have room for would leave at once and be lost.
+const LINUX_PACING: Pacing = Pacing::Windowed { slow_start_percent: 200, avoidance_percent: 120 };
 
 impl Scenario {
     /// Configuration of the connections of a protocol.
@@ -35,6 +39,9 @@ impl Scenario {
         config.mss_bytes = config.mss_bytes.saturating_sub(more).max(1);
         if let Some(own) = self.controller(protocol).ack_policy() {
             config.ack_policy = own;
+        }
+        if self.is_multipath(protocol) && config.pacing == Pacing::Off {
+            config.pacing = LINUX_PACING;
         }
         if self.bundle(protocol).buffers_hold_a_flow {
             let most = TcpConfig::MAX_SEND_BUFFER_BYTES;

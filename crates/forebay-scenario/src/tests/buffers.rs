@@ -100,6 +100,45 @@ fn keys_and_other_presets_win() {
     assert_eq!(scenario.tcp_for("inrpp").send_buffer_bytes, 50_000_000);
 }
 
+/// 1 Mbit/s with a queue of more than a second, 50 Mbit/s with a longer delay. Round trips of 6 and
+/// 44 ms; the longest with its queue is 1.006 s. 51 Mbit/s for that time, twice.
+#[test]
+fn those_of_several_paths_hold_all_rates_for_the_longest_round_trip() {
+    let text = r#"
+protocols = ["mptcp", "newreno"]
+until_s = 5
+routers = ["a0", "a1", "b0", "b1"]
+links = [
+    { a = "a0", b = "b0", rate = "1Mbit/s", delay = "1ms", queue = "100packets" },
+    { a = "a1", b = "b1", rate = "50Mbit/s", delay = "20ms", queue = "5packets" },
+]
+hosts = [
+    { name = "s", attach = ["a1", "a0"], rate = "100Mbit/s", delay = "1ms", queue = "1MB" },
+    { name = "d", attach = ["b1", "b0"], rate = "100Mbit/s", delay = "1ms", queue = "1MB" },
+]
+flows = [{ src = "s", dst = "d", endless = true }]
+"#;
+    let needed = 2 * (125_750 + 6_287_500);
+    let held = |text: &str, set: &[&str], protocol: &str| {
+        let config = parse_with(text, set).unwrap().tcp_for(protocol);
+        [config.receive_buffer_bytes, config.send_buffer_bytes]
+    };
+    assert_eq!(held(text, &[], "mptcp"), [needed; 2]);
+    assert_eq!(held(text, &[], "newreno"), [FLOOR; 2]);
+    let scenario = parse(text);
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+    assert!(scenario.notes().is_empty(), "{:?}", scenario.notes());
+    // Keys win; what is too small gets a note.
+    for set in ["tcp.receive_buffer_bytes=64kB", "tcp_of.mptcp.receive_buffer_bytes=64kB"] {
+        assert_eq!(held(text, &[set], "mptcp"), [64_000, needed], "{set}");
+        let notes = parse_with(text, &[set]).unwrap().notes();
+        assert!(notes.iter().any(|note| note.contains("12826500")), "{notes:?}");
+    }
+    // A short flow needs no more than its length.
+    let sized = text.replace("endless = true", "bytes = 5_000_000");
+    assert_eq!(held(&sized, &[], "mptcp"), [5_000_000; 2]);
+}
+
 #[test]
 fn they_are_written_out() {
     let set = "tcp_of.cubic={ preset = \"modern\", mss_bytes = 1000 }";
