@@ -239,7 +239,7 @@ impl File {
         let missing = !self.data.is_empty() && data.is_none();
         missing.then(|| {
             format!(
-                "not part of Forebay: {files}; name their folder with --data, or set \
+                "it needs {files}, not part of Forebay: name the folder with --data, or set \
                  {DATA_VARIABLE}"
             )
         })

@@ -38,8 +38,8 @@ pub(super) enum Measure {
     /// The share of these directions whose busy share is in a range, its upper end included only
     /// if it is 1.
     UtilisationShare { range: [f64; 2] },
-    /// Of the bytes that were to leave through ports of INRPP routers, the share that left on a
-    /// detour.
+    /// Of the bytes that were to leave through INRPP ports that did not stay in the state P, the
+    /// share that left on a detour.
     DetouredShare,
     /// What the same flows have under two protocols of the set-up with the same seed. Of the flows
     /// that completed in both, of this class or of one that begins with its name and a hyphen, of

@@ -233,6 +233,22 @@ fn dumbbell() -> (RunResult, LinkNames) {
     (result, LinkNames::new(&scenario))
 }
 
+/// Both ports of the dumbbell that leave P take all bytes; node 0 sends half of them on a detour.
+#[test]
+fn half_of_the_bytes_of_node_0_take_a_detour() {
+    let (mut result, names) = dumbbell();
+    let scenario = Scenario::load("inrpp/dumbbell", &LoadOptions::default()).unwrap();
+    let share = |result: &RunResult| {
+        let (recording, capacities) = (&looks(), &[]);
+        Measured { result, recording, names: &names, capacities }.value(&Measure::DetouredShare)
+    };
+    assert_eq!(share(&result), None);
+    result.interfaces = run_one(&scenario, "inrpp", 1, &RunOptions::default()).unwrap().interfaces;
+    let ports: Vec<&str> = result.interfaces.iter().map(|of| of.port.as_str()).collect();
+    assert_eq!(ports, ["4-0", "0-2"]);
+    assert!(share(&result).is_some_and(|share| (share - 0.25).abs() < 0.01), "{:?}", share(&result));
+}
+
 /// One look per second of three flows of 10 MB: the first gets 1 MB/s from 0 to 10 s, the second 2
 /// MB/s from 0 to 5 s, the third nothing. The first link takes as much as the first gets. Its
 /// interface holds 10 kB of the first flow more each second, 5 kB of the second; what left it of

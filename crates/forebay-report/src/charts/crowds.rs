@@ -134,8 +134,8 @@ pub(super) fn links(results: &Results, protocols: &[Protocol]) -> Option<Chart> 
         series: protocols.iter().map(|protocol| Series::of(protocol, Mark::Bar)).collect(),
         rows: (0..PARTS).map(row).collect(),
         about: format!(
-            "Of the {all} directed links between routers, how many were busy for that part of the \
-             time."
+            "Of the {all} directed links between routers, the share with a utilisation in each \
+             range."
         ),
     })
 }
