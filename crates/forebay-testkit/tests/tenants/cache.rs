@@ -90,8 +90,8 @@ enum Passed {
     Held,
 }
 
-/// Data go a, gate, upper, far, b; ACKs come back over lower: of two ways as long, a node takes the
-/// port declared first.
+/// Data go a, gate, upper, far, b; ACKs come back over lower: each direction has a choice of its own
+/// between two ways as long, which follows from the order of the links.
 fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
     let (mut world, notes) = (World::new(), Notes::default());
     world.spec.routes.equal_costs = EqualCosts::Independent;
@@ -104,9 +104,9 @@ fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
     world.join(a, gate, hop.clone());
     let data = world.join(gate, upper, hop.clone());
     let acks = forebay_base::LinkId(world.join(gate, lower, hop.clone()).0 + 1);
-    world.join(far, lower, hop.clone());
     world.join(far, upper, hop.clone());
-    world.join(far, b, hop);
+    world.join(far, b, hop.clone());
+    world.join(far, lower, hop);
     let config = TcpConfig { ack_policy: AckPolicy::EveryPacket, ..PRESETS[0].config };
     let transport = world.transport("newreno", config, newreno);
     world.flow((a, b), Time::ZERO, Some(100_000), transport);
