@@ -20,8 +20,8 @@ pub struct Reference {
     pub kind: &'static str,
     /// Why there is none, or why it is not exact; empty otherwise.
     pub why: &'static str,
-    /// "single-path" or "pooled" (over detours, or over several paths); "mixed" if flows of both kinds are in the run, each compared with
-    /// its own.
+    /// "single-path" or "pooled" (over detours, or over several paths); "mixed" if flows of both
+    /// kinds are in the run, each compared with its own.
     pub mode: &'static str,
     /// Mean completion time of the run by that of the reference, both over the flows that complete
     /// in both.

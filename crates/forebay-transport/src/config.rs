@@ -113,8 +113,9 @@ pub struct TcpConfig {
     pub scaled_syn_ack: bool,
     /// Receive buffer. Without this key, and with the preset "modern", it follows the paths: twice
     /// what a flow's path holds at the start (BDP, and the queues that can fill, each for a second
-    /// at most), or the length of the flow if that is less; the maximum over all flows, 4 MiB to
-    /// 2^30 bytes. Range: one segment or more. Example: "8MiB".
+    /// at most; of a flow of MPTCP the rates of all paths times the longest RTT), or the length of
+    /// the flow if that is less; the maximum over all flows, 4 MiB to 2^30 bytes. Range: one
+    /// segment or more. Example: "8MiB".
     // Without `scaled_syn_ack` the first flight has 65 535 bytes at most.
     #[serde(with = "Bytes")]
     pub receive_buffer_bytes: u64,

@@ -126,6 +126,10 @@ fn edge<'a>(
             Some(if whole { given as u32 } else { return Err(fault(data.range(), expected)) })
         }
     };
+    if let (Some(bps), Some(data)) = (rate.filter(|&bps| bps < 0.0), values.get("LinkSpeedRaw")) {
+        let text = format!("LinkSpeedRaw of {bps}: expected bit/s, 0 where it is not known");
+        return Err(fault(data.range(), text));
+    }
     // The Zoo has 0 where it does not know.
     let rate_bps = rate.filter(|&bps| bps >= 1.0).map(|bps| bps as u64);
     Ok(MapLink { ends, rate_bps, weight, length_m: None })
@@ -197,6 +201,10 @@ mod tests {
             (r#"<node id="0"/>"#, "a second node"),
             (r#"<node/>"#, "`id`"),
             (r#"<edge source="0" target="1"><data key="d4">fast</data></edge>"#, "`fast`"),
+            (
+                r#"<edge source="0" target="1"><data key="d4">-1</data></edge>"#,
+                "LinkSpeedRaw of -1",
+            ),
             (r#"<edge source="0" target="1"><data key="weight">0</data></edge>"#, "1 to 65535"),
             (r#"<edge source="0" target="1"><data key="x">1</data></edge>"#, "not declared"),
             (r#"<node id="9"><data key="d2">200</data><data key="d3">1</data></node>"#, "degrees"),

@@ -62,6 +62,9 @@ impl fmt::Display for Id {
     }
 }
 
+/// The largest coordinate of a place in a plane.
+const MAX_COORDINATE: f64 = 1e6;
+
 pub(super) fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
     let file: File =
         serde_json::from_str(text.trim_start_matches('\u{feff}')).map_err(|error| {
@@ -79,6 +82,13 @@ pub(super) fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
     for node in file.nodes {
         let id = node.id.to_string();
         let name = names.unique(&node.name, &id);
+        if let Some([x, y]) = node.pos.filter(|at| at.iter().any(|x| x.abs() > MAX_COORDINATE)) {
+            let problem = format!(
+                "the node `{id}` is at [{x:?}, {y:?}]: expected longitude and latitude in degrees, \
+                 or a place in a plane, from -1e6 to 1e6"
+            );
+            return Err(about(text, &id, problem));
+        }
         map.nodes.push(MapNode { name, at: node.pos, ..MapNode::default() });
         if ids.insert(id.clone(), map.nodes.len() - 1).is_some() {
             return Err(about(text, &id, format!("two nodes have the id `{id}`")));
@@ -99,7 +109,12 @@ pub(super) fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
             );
             if whole { Ok(weight as u32) } else { Err(about(text, &a, expected)) }
         });
-        let length_m = link.dist.filter(|&km| km >= 0.0).map(|km| km * 1e3);
+        if let Some(km) = link.dist.filter(|&km| km < 0.0) {
+            let problem =
+                format!("the link from `{a}` to `{b}` is {km} km long: expected 0 or more");
+            return Err(about(text, &a, problem));
+        }
+        let length_m = link.dist.map(|km| km * 1e3);
         map.links.push(MapLink { ends, length_m, weight: weight.transpose()?, rate_bps: None });
     }
     let unit = options.unit(None);
@@ -174,6 +189,8 @@ mod tests {
             ("[-84.38, 33.75]", "[-84.38", 4, "expected"),
             ("\"2\": {\"0\": 1.5", "\"8\": {\"0\": 1.5", 2, "id `8`"),
             ("\"source\": 1, ", "\"weight\": 0, \"source\": 1, ", 2, "1 to 65535"),
+            ("132.40", "-1", 2, "-1 km long: expected 0 or more"),
+            ("[-85.5, 34.5]", "[900, 1e30]", 2, "is at [900.0, 1e30]"),
         ];
         for (old, new, line, expected) in wrong {
             assert!(SMALL.contains(old), "{old}");

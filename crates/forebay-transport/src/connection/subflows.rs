@@ -11,7 +11,7 @@ use super::Role;
 use crate::mptcp::{self, Opening};
 use crate::path::State;
 use alloc::vec::Vec;
-use forebay_base::{OptionList, Span, TcpFlags, Time};
+use forebay_base::{OptionList, Span, TcpFlags, Time, kind};
 
 /// How often an ACK that ends a handshake is repeated before its path is given up.
 const MAX_REPEATS: u8 = 6;
@@ -21,6 +21,8 @@ pub(super) struct Subflows {
     role: Role,
     key: u64,
     peer_key: Option<u64>,
+    /// An option of the peer has come on an established path.
+    heard: bool,
     each: Vec<Subflow>,
 }
 
@@ -81,7 +83,7 @@ impl Subflows {
         if role == Role::Client {
             each[0].opening = Some(Opening::Capable { keys: [None, None] }.write());
         }
-        Subflows { role, key, peer_key: None, each }
+        Subflows { role, key, peer_key: None, heard: false, each }
     }
     /// What the SYN, SYN-ACK or ACK of a path carries.
     pub(super) fn opening(&self, path: usize) -> Option<&OptionList> {
@@ -127,9 +129,32 @@ impl Subflows {
             (State::Listen, _) if syn && !ack => self.on_syn(seen),
             (State::SynSent, _) if syn && ack => self.on_syn_ack(seen),
             (State::SynReceived, _) if !syn && ack => self.on_last_ack(seen),
-            (State::Established, Role::Client) if !syn => self.on_answer(seen.path),
-            (State::Established, Role::Server) => self.on_repeated_ack(seen),
+            (State::Established, _) if !syn => match self.on_unsignalled(&seen) {
+                Verdict::Take if self.role == Role::Client => self.on_answer(seen.path),
+                Verdict::Take => self.on_repeated_ack(seen),
+                other => other,
+            },
             _ => Verdict::Take,
+        }
+    }
+
+    /// A segment on an established path that says nothing of the stream: something on the way takes
+    /// its option away (section 3.7). Data that no signal maps, or an answer to the first data that
+    /// acknowledges none of the stream, end MPTCP if no other path has joined; else data end their
+    /// path.
+    fn on_unsignalled(&mut self, seen: &Seen<'_>) -> Verdict {
+        if seen.options.is_some_and(|options| options.find(kind::MPTCP).is_some()) {
+            self.heard = true;
+            return Verdict::Take;
+        }
+        let alone = seen.path == 0 && self.each[1..].iter().all(|subflow| !subflow.open);
+        let answers = self.role == Role::Client && !self.heard;
+        if alone && (!seen.is_empty || answers) {
+            Verdict::FallBack
+        } else if seen.is_empty {
+            Verdict::Take
+        } else {
+            Verdict::Refuse
         }
     }
 

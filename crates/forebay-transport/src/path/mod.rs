@@ -270,8 +270,8 @@ impl Path {
         let keyed = self.handshake.carries_keys(self.sender.send_end());
         self.sender.mss() - if keyed { u64::from(MOST_SIGNAL_BYTES - SIGNAL_BYTES) } else { 0 }
     }
-    /// May the scheduler assign `len` more bytes to it? Its window bounds what waits; of a path that
-    /// is paced one piece does, and its pacer says when that leaves.
+    /// May the scheduler assign `len` more bytes to it? Its window bounds what waits; pacing leaves
+    /// one piece.
     pub(crate) fn has_room(&self, config: &TcpConfig, len: u64) -> bool {
         let Path { sender, recovery, .. } = self;
         if !self.is_usable() {

@@ -67,7 +67,7 @@ impl Path {
     fn poll_data(&mut self, cx: &mut Cx<'_>, arena: &mut Arena) -> Option<Packet> {
         self.sender.clear_pace();
         if self.sender.is_window_probe_due() {
-            return Some(self.make_window_probe(cx));
+            return Some(self.make_window_probe(cx, arena));
         }
         if self.has_nothing() {
             if self.sender.is_shared() {
@@ -224,7 +224,7 @@ impl Path {
             let reserved = self.timestamp_bytes(cx);
             self.receiver.fill_feedback(cx.now, reserved, options.get_or_insert_default());
         } else if let Some(sharing) = cx.sharing.as_ref().filter(|_| !syn) {
-            self.signal(sharing, s, options.get_or_insert_default());
+            self.signal(sharing, s.start, s.len, options.get_or_insert_default());
         }
         let mut packet = self.packet(cx, s.start, flags, s.len);
         attach(&mut packet, options, arena);
@@ -254,15 +254,15 @@ impl Path {
     }
 
     /// Of a stream that is shared: which data these are.
-    fn signal(&self, sharing: &Sharing<'_>, s: &Segment, options: &mut OptionList) {
+    fn signal(&self, sharing: &Sharing<'_>, start: u64, len: u16, options: &mut OptionList) {
         let Some(mappings) = self.sender.mappings() else { return };
-        if let Some(keys) = self.keys_of(sharing, s.start) {
-            return mptcp::push_keyed(keys, s.len, options);
+        if let Some(keys) = self.keys_of(sharing, start) {
+            return mptcp::push_keyed(keys, len, options);
         }
-        let (data, _) = mappings.locate(s.start).expect("what leaves was assigned");
-        let fin = sharing.data_end == Some(data + s.len as u64);
+        let (data, _) = mappings.locate(start).expect("what leaves was assigned");
+        let fin = sharing.data_end == Some(data + len as u64);
         let number = narrow(data, sharing.numbers[0]);
-        let mapping = Some((number, s.start as u32, s.len + u16::from(fin)));
+        let mapping = Some((number, start as u32, len + u16::from(fin)));
         let ack = Some(narrow(sharing.data_ack, sharing.numbers[1]));
         Signal { ack, mapping, fin }.push(options);
     }
@@ -367,9 +367,19 @@ impl Path {
 
     /// One byte beyond a closed window (RFC 9293 section 3.8.6.1). It is not on the scoreboard: the
     /// peer may refuse it.
-    pub(super) fn make_window_probe(&mut self, cx: &Cx<'_>) -> Packet {
+    pub(super) fn make_window_probe(&mut self, cx: &Cx<'_>, arena: &mut Arena) -> Packet {
         let (start, len) = self.sender.take_window_probe();
-        self.packet(cx, start, TcpFlags::ACK, len)
+        let mut options = None;
+        if let Some(sharing) = &cx.sharing {
+            let list = options.get_or_insert_default();
+            match len {
+                0 => sharing.signal_of_ack().push(list),
+                _ => self.signal(sharing, start, len, list),
+            }
+        }
+        let mut packet = self.packet(cx, start, TcpFlags::ACK, len);
+        attach(&mut packet, &options, arena);
+        packet
     }
 }
 

@@ -38,6 +38,7 @@ fn storm(mut rng: Rng, w: Weather) -> impl FnMut(&Event) -> Fate {
         },
         again: rng.chance(w.repeat).then(|| us(rng.below(400_000))),
         mark: rng.chance(w.mark),
+        strip: None,
     }
 }
 

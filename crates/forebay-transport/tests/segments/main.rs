@@ -10,6 +10,7 @@ mod gap;
 mod handshake;
 mod inrpp;
 mod mptcp;
+mod mptcp_fallback;
 mod mptcp_tshark;
 mod newreno;
 mod pacing;

@@ -1,18 +1,9 @@
 //! Connections of MPTCP (RFC 8684) with LIA and OLIA.
 
-use crate::common::{Event, Fate, Hop, MSS, Pair, Wiring, ms, plain};
+use crate::common::{Event, Fate, Hop, MSS, Pair, Wiring, modern, ms};
 use forebay_base::{Rate, Rng, Span, Stream, TcpFlags, Time, kind};
-use forebay_cc::{Init, LossPolicy, Spec};
-use forebay_transport::{Pacing, Recovery, TcpConfig};
-
-fn config() -> TcpConfig {
-    TcpConfig {
-        loss_policy: LossPolicy::RackTlp,
-        recovery: Recovery::Prr,
-        timestamps: true,
-        ..plain()
-    }
-}
+use forebay_cc::{Init, Spec};
+use forebay_transport::{Pacing, TcpConfig};
 
 /// Paths of these delays, each of 10 Mbit/s with room for 50 packets.
 fn wiring(config: TcpConfig, bytes: u64, delays: &[u64]) -> Wiring {
@@ -57,7 +48,7 @@ fn option_bytes(event: &Event) -> usize {
 fn two_paths_have_twice_the_goodput() {
     for algorithm in ["mptcp", "mptcp-olia"] {
         let bytes = 40_000 * MSS;
-        let both = goodput(coupled(wiring(config(), bytes, &[10, 10]), algorithm), bytes);
+        let both = goodput(coupled(wiring(modern(), bytes, &[10, 10]), algorithm), bytes);
         assert!((17.4..18.73).contains(&both), "{algorithm}: {both} Mbit/s");
     }
 }
@@ -66,7 +57,7 @@ fn two_paths_have_twice_the_goodput() {
 /// first data with both and their length. Section 3.2: 12, 16 and 24 bytes, after the first answer.
 #[test]
 fn subflows_are_opened_as_the_rfc_says() {
-    let mut pair = coupled(wiring(config(), 300 * MSS, &[10, 10]), "mptcp");
+    let mut pair = coupled(wiring(modern(), 300 * MSS, &[10, 10]), "mptcp");
     pair.finish(Time::from_secs(10));
     let of = |path: usize, side: usize| {
         let all = pair.log.iter().filter(move |e| e.path == path && e.side == side);
@@ -85,7 +76,7 @@ fn subflows_are_opened_as_the_rfc_says() {
 /// Each full packet has the MSS as its payload, whatever it carries besides, but the first.
 #[test]
 fn packets_are_full() {
-    let mut pair = coupled(wiring(config(), 1000 * MSS, &[10, 10]), "mptcp");
+    let mut pair = coupled(wiring(modern(), 1000 * MSS, &[10, 10]), "mptcp");
     pair.finish(Time::from_secs(10));
     let data = pair.data();
     let short: Vec<u64> = data.iter().map(|e| e.seg.len).filter(|&len| len < MSS).collect();
@@ -97,7 +88,7 @@ fn packets_are_full() {
 #[test]
 fn short_streams_are_whole() {
     for bytes in [0, 1, 999, 1000, 1001, 2000, 5000] {
-        let mut pair = coupled(wiring(config(), bytes, &[10, 10]), "mptcp");
+        let mut pair = coupled(wiring(modern(), bytes, &[10, 10]), "mptcp");
         pair.finish(Time::from_secs(10));
         pair.drain();
         let progress = pair.ends[1].progress();
@@ -109,7 +100,7 @@ fn short_streams_are_whole() {
 
 #[test]
 fn one_path_is_mptcp_too() {
-    let mut pair = coupled(wiring(config(), 200 * MSS, &[10]), "mptcp");
+    let mut pair = coupled(wiring(modern(), 200 * MSS, &[10]), "mptcp");
     pair.finish(Time::from_secs(10));
     pair.drain();
     assert!(pair.log.iter().all(|e| e.seg.has(TcpFlags::RST) || subtype(e).is_some()));
@@ -121,7 +112,7 @@ fn a_lossy_path_does_no_harm() {
     let bytes = 10_000 * MSS;
     for algorithm in ["mptcp", "mptcp-olia"] {
         let mut rng = Rng::new(3, Stream::Test, 0);
-        let lossy = wiring(config(), bytes, &[10, 10])
+        let lossy = wiring(modern(), bytes, &[10, 10])
             .script(move |e| Fate::drop_if(e.path == 1 && rng.chance(0.1)));
         let both = goodput(coupled(lossy, algorithm), bytes);
         // 9.36 Mbit/s of payload fit into the first path alone.
@@ -134,7 +125,7 @@ fn a_lossy_path_does_no_harm() {
 #[test]
 fn a_small_window_is_not_held_up_by_a_slow_path() {
     let bytes = 10_000 * MSS;
-    let window = |receive_buffer_bytes| TcpConfig { receive_buffer_bytes, ..config() };
+    let window = |receive_buffer_bytes| TcpConfig { receive_buffer_bytes, ..modern() };
     for buffer in [60_000, 120_000, 200_000] {
         let alone = goodput(coupled(wiring(window(buffer), bytes, &[5]), "mptcp"), bytes);
         let both = goodput(coupled(wiring(window(buffer), bytes, &[5, 50]), "mptcp"), bytes);
@@ -153,7 +144,7 @@ fn a_long_path_does_no_harm_with_any_window() {
         delays.iter().map(|&d| [Hop::link(ms(d), rate, 10), Hop::wire(ms(d))]).collect()
     };
     for kilobytes in [64, 128, 256, 512] {
-        let config = TcpConfig { receive_buffer_bytes: kilobytes * 1000, ..config() };
+        let config = TcpConfig { receive_buffer_bytes: kilobytes * 1000, ..modern() };
         let pair = |delays: &[u64], algorithm: &str| {
             let wiring = Wiring::new(config, Some(bytes), ms(delays[0]));
             coupled(Wiring { hops: hops(delays), ..wiring }, algorithm)
@@ -187,7 +178,7 @@ fn the_end_does_not_wait_for_a_slow_path() {
     let fast = [Hop::link(ms(1), Rate::mbps(50), 20), Hop::wire(ms(1))];
     let slow = [Hop::link(ms(5), Rate::mbps(2), 100), Hop::wire(ms(5))];
     let pair = |hops: Vec<[Hop; 2]>, algorithm: &str| {
-        let wiring = Wiring::new(config(), Some(bytes), ms(1));
+        let wiring = Wiring::new(modern(), Some(bytes), ms(1));
         coupled(Wiring { hops, ..wiring }, algorithm)
     };
     let alone = goodput(pair(vec![fast.clone()], "mptcp"), bytes);
@@ -218,7 +209,7 @@ fn an_uneven_path_does_no_harm_with_any_window() {
             receive_buffer_bytes: window,
             send_buffer_bytes: window,
             pacing,
-            ..config()
+            ..modern()
         };
         for (bound, ways) in pairs {
             let measured = |ways: &[Way], algorithm: &str| {
@@ -250,7 +241,7 @@ fn what_a_dead_path_held_comes_over_the_other() {
     let died = Time::from_millis(2000);
     let bytes = 10_000 * MSS;
     let mut pair = coupled(
-        wiring(config(), bytes, &[10, 10])
+        wiring(modern(), bytes, &[10, 10])
             .script(move |e| Fate::drop_if(e.path == 1 && e.seg.at >= died)),
         "mptcp",
     );
@@ -273,7 +264,7 @@ fn what_a_dead_path_held_comes_over_the_other() {
 fn a_lost_proof_is_repeated() {
     for (side, nth) in [(0, 2), (1, 2), (0, 1), (1, 1)] {
         let mut seen = 0;
-        let lossy = wiring(config(), 2000 * MSS, &[10, 10]).script(move |e| {
+        let lossy = wiring(modern(), 2000 * MSS, &[10, 10]).script(move |e| {
             seen += u64::from(e.path == 1 && e.side == side);
             Fate::drop_if(e.path == 1 && e.side == side && seen == nth)
         });
@@ -288,7 +279,7 @@ fn a_lost_proof_is_repeated() {
 /// An application that pauses, and closes long after its last byte.
 #[test]
 fn a_stream_that_is_written_over_time() {
-    let mut pair = coupled(wiring(config(), 0, &[10, 10]), "mptcp");
+    let mut pair = coupled(wiring(modern(), 0, &[10, 10]), "mptcp");
     pair.ends[0].hold(Time::ZERO);
     pair.open();
     let mut written = 0;

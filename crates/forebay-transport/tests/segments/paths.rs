@@ -2,27 +2,18 @@
 
 #![allow(clippy::print_stdout)] // names the case of a failing test
 
-use crate::common::{Event, Fate, Hop, MSS, Pair, Told, Window, Wiring, ms, plain};
+use crate::common::{Event, Fate, Hop, MSS, Pair, Told, Window, Wiring, modern, ms, plain};
 use forebay_base::{Rate, Rng, Span, Stream, Time, kind};
 use forebay_cc::LossPolicy;
-use forebay_transport::{Recovery, TcpConfig};
+use forebay_transport::TcpConfig;
 
 const FAST: Span = ms(10);
 const SLOW: Span = ms(50);
 
-fn config() -> TcpConfig {
-    TcpConfig {
-        loss_policy: LossPolicy::RackTlp,
-        recovery: Recovery::Prr,
-        timestamps: true,
-        ..plain()
-    }
-}
-
 /// Two paths of 10 Mbit/s.
 fn two_paths(bytes: u64, script: impl FnMut(&Event) -> Fate + 'static) -> Wiring {
     let hop = |delay| [Hop::link(delay, Rate::mbps(10), 100), Hop::wire(delay)];
-    let mut wiring = Wiring::new(config(), Some(bytes), FAST).script(script);
+    let mut wiring = Wiring::new(modern(), Some(bytes), FAST).script(script);
     wiring.hops = vec![hop(FAST), hop(SLOW)];
     wiring
 }
@@ -48,7 +39,7 @@ impl Joined {
 
 #[test]
 fn one_path_puts_nothing_extra_on_the_wire() {
-    let mut pair = reno(Wiring::new(config(), Some(50 * MSS), ms(20)));
+    let mut pair = reno(Wiring::new(modern(), Some(50 * MSS), ms(20)));
     pair.finish(Time::from_secs(10));
     assert!(pair.log.iter().all(|e| e.seg.option(kind::MPTCP).is_none()));
 }
@@ -181,6 +172,7 @@ fn storms_on_both_paths() {
             },
             again: rng.chance(0.02).then(|| ms(1 + rng.below(200))),
             mark: false,
+            strip: None,
         };
         println!("seed {seed} lose {lose:.3} die {die:?} bytes {bytes}");
         let mut wiring = two_paths(bytes, script);

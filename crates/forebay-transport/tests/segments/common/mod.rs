@@ -30,6 +30,16 @@ pub fn timestamps() -> bool {
     module_path!().starts_with("timestamps::")
 }
 
+/// [`plain`] with what MPTCP is run with: RACK-TLP, PRR and timestamps.
+pub fn modern() -> TcpConfig {
+    TcpConfig {
+        loss_policy: LossPolicy::RackTlp,
+        recovery: Recovery::Prr,
+        timestamps: true,
+        ..plain()
+    }
+}
+
 /// The plain configuration that scenarios start from: SACK, DupThresh and the pipe of RFC 6675,
 /// every packet acknowledged, timestamps as [`timestamps`] says, no limited transmit.
 pub fn plain() -> TcpConfig {

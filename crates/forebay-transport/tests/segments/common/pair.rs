@@ -2,7 +2,7 @@
 //! that is sent.
 
 use super::{Seg, connection};
-use forebay_base::{Arena, Ecn, Packet, Rate, Serializer, Span, TcpFlags, Time};
+use forebay_base::{Arena, Ecn, OptionList, Packet, Rate, Serializer, Span, TcpFlags, Time};
 use forebay_cc::{AnyController, AnyFeedback};
 use forebay_transport::{Connection, EndCause, TcpConfig};
 use std::collections::{BTreeMap, VecDeque};
@@ -18,11 +18,14 @@ pub struct Fate {
     pub again: Option<Span>,
     /// It is marked, if it is ECN-capable.
     pub mark: bool,
+    /// Its TCP options of this kind are taken away.
+    pub strip: Option<u8>,
 }
 
 impl Fate {
     /// It arrives.
-    pub const PASS: Fate = Fate { drop: false, late: Span::ZERO, again: None, mark: false };
+    pub const PASS: Fate =
+        Fate { drop: false, late: Span::ZERO, again: None, mark: false, strip: None };
     /// It is lost.
     pub const DROP: Fate = Fate { drop: true, ..Fate::PASS };
     /// It is marked.
@@ -368,6 +371,9 @@ impl Pair {
         if fate.mark && packet.ecn().is_capable() {
             packet.set_ecn(Ecn::Ce);
         }
+        if let Some(kind) = fate.strip {
+            strip(&mut packet, kind, &mut self.arena);
+        }
         if let Some(behind) = fate.again {
             let copy = self.arena.duplicate(&packet);
             self.put(at + fate.late + behind, event, copy);
@@ -422,4 +428,14 @@ impl Pair {
     pub fn data(&self) -> Vec<&Event> {
         self.sent(0).into_iter().filter(|event| event.seg.len > 0).collect()
     }
+}
+
+/// Take the options of a kind away.
+fn strip(packet: &mut Packet, kind: u8, arena: &mut Arena) {
+    let Some(cold) = packet.cold_part(arena) else { return };
+    let mut kept = OptionList::EMPTY;
+    for option in cold.tcp_options.iter().filter(|option| option.kind != kind) {
+        kept.push(option.kind, option.data).expect("it is shorter than before");
+    }
+    packet.set_tcp_options(kept, arena).expect("it is shorter than before");
 }
