@@ -81,16 +81,20 @@ struct View<'a> {
 }
 
 impl detour::Interfaces for View<'_> {
+    /// What waits for credits alone leaves its link to others.
     fn is_push(&self, port: PortId) -> bool {
-        self.ports[port.index()].interface.state() == State::Push
+        let interface = &self.ports[port.index()].interface;
+        interface.state() == State::Push || !interface.has_eligible()
     }
     fn rate(&self, port: PortId) -> Rate {
         self.links.rate(port)
     }
-    /// Asked in the push state alone: what waits in the cache then is as good as in the queue.
+    /// What waits for its turn in the cache is as good as in the queue.
     fn queue_bytes(&self, port: PortId) -> u64 {
         let interface = &self.ports[port.index()].interface;
-        self.links.backlog_bytes(port) + interface.plain_bytes() + interface.cache_bytes()
+        let cached_bytes = interface.plain_bytes() + interface.cache_bytes();
+        let in_turn = if interface.has_eligible() { cached_bytes } else { 0 };
+        self.links.backlog_bytes(port) + in_turn
     }
     fn is_up(&self, port: PortId) -> bool {
         self.links.is_up(port)

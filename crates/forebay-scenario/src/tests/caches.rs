@@ -178,6 +178,32 @@ fn a_cache_is_as_deep_as_what_drains_it_is_fast() {
     assert_eq!(low(&["routes.trees=4"]), low(&[]));
 }
 
+/// What has waited before a link leaves at its rate, and not at that of the host it came from.
+#[test]
+fn where_a_backlog_can_form_all_of_the_link_counts() {
+    const PAIRS: &str = r#"
+        protocols = ["inrpp"]
+        routers = ["far", "near"]
+        tcp = { mss_bytes = 1448 }
+        link_defaults = { rate = "4Mbit/s", delay = "1ms", queue = "50ms" }
+        links = [{ a = "far", b = "near", rate = "10Mbit/s" }]
+        hosts = [
+            { name = "s{}", count = 3, attach = "far" },
+            { name = "d{}", count = 3, attach = "near" },
+        ]
+        flows = [{ src = "s{}", dst = "d{}", count = 3, bytes = "9MB" }]
+    "#;
+    let room = |set: &[&str]| {
+        let [_, high, total] = sizes(&parse_with(PAIRS, set).unwrap(), 1, 1);
+        total - high
+    };
+    // 12 Mbit/s come to the link: 10 in and 4 out. To `far` and back 2 ms and a queue of 50 ms,
+    // 6 ms from end to end, a packet to the host 3 ms, and 2 x (3 + 1.2 + 3) for packets.
+    assert_eq!(room(&[]), 6_000_000 / 8 * 754 / 10_000 + 1_500);
+    // 9 Mbit/s: nothing waits.
+    assert_eq!(room(&["hosts.0.rate=3Mbit/s"]), 1_500);
+}
+
 /// Flows of other ports have their shares of the link for whose sake a port is held.
 #[test]
 fn what_leaves_at_least_is_the_share_of_the_flows_of_the_port() {

@@ -151,8 +151,8 @@ fn crowds() {
     judge("100 flows of 100 kB", &text);
 }
 
-/// A host of 40 Mbit/s sends to one of 40 Mbit/s. What has waited before the link between them while
-/// others took a share of it leaves at 400 Mbit/s, ten times what its host can take.
+/// A host of 40 Mbit/s sends to one of 40 Mbit/s. What has waited before the link between them
+/// while others took a share of it leaves at 400 Mbit/s, ten times what its host can take.
 #[test]
 fn what_has_waited_leaves_at_the_rate_of_the_link() {
     let mut text = Text::chain(&[400]);

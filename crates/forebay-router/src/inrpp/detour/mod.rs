@@ -10,7 +10,8 @@
 //! * each answer adjusts the rate r of the detour by equations (1) to (3), see `law`; packets are
 //!   paced at r.
 //!
-//! Both interfaces of a detour must be in the push state; when one is not, r = 0.
+//! Both interfaces of a detour must be in the push state; when one is not, r = 0. One whose cache
+//! holds only what waits for credits counts as if it were: its link is free.
 //!
 //! **T_p and the round trip.** The paper asks that T_p be longer than the round trip of the probed
 //! path, and with 10 ms it is not where links take 5 ms. Here a probe leaves T_p after the last one
@@ -56,7 +57,7 @@ use pair::{Detour, Side};
 
 /// View of the interfaces of its router for the machine.
 pub trait Interfaces {
-    /// True in the push state.
+    /// True in the push state, and where all that is cached waits for credits.
     fn is_push(&self, port: PortId) -> bool;
     /// C: the rate of the link.
     fn rate(&self, port: PortId) -> Rate;
