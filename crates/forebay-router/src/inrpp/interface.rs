@@ -96,6 +96,8 @@ pub struct Interface<T> {
     paused: BTreeMap<FlowKey, Time>,
     /// How long a flow may bring more after that.
     obeys_within: Span,
+    /// The most flows with packets here in that time, while any is paused, and when.
+    most_flows: (u64, Time),
     /// Number of them at which to look for those that have ended.
     crowd: usize,
     /// The longest time between two ACKs of one of them.
@@ -147,6 +149,7 @@ impl<T> Interface<T> {
             asked: BTreeMap::new(),
             paused: BTreeMap::new(),
             obeys_within: settings.forget_after,
+            most_flows: (0, Time::ZERO),
             crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
@@ -272,15 +275,21 @@ impl<T> Interface<T> {
     }
     /// True if `flow` has been told to pause for long, and with one more packet has more than its
     /// share of the whole cache: its sender does not listen. What others need to start with, and
-    /// the margin above S_high, is not its own.
-    fn defies(&self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
-        if self.cache.bytes() <= self.limits.high_bytes {
+    /// the margin above S_high, is not its own; nor is that of who has run dry for a moment.
+    fn defies(&mut self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
+        if self.paused.is_empty() || flow.class() == Class::Plain {
             return false;
         }
-        let Some(&since) = self.paused.get(&flow) else { return false };
         let own = self.cache.flow_bytes(flow);
-        since + self.obeys_within <= now
-            && own + u64::from(wire_len) > self.share_of(own, self.limits.total_bytes)
+        let flows = self.cache.pooled_flows() + u64::from(own == 0);
+        let (most, at) = self.most_flows;
+        if flows >= most || at + self.obeys_within <= now {
+            self.most_flows = (flows, now);
+        }
+        let long = self.paused.get(&flow).is_some_and(|&since| since + self.obeys_within <= now);
+        let share_bytes = self.limits.total_bytes / self.most_flows.0;
+        long && self.cache.bytes() > self.limits.high_bytes
+            && own + u64::from(wire_len) > share_bytes
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
     /// flow itself.
@@ -765,6 +774,7 @@ impl<T> Interface<T> {
         self.credits.clear();
         self.asked.clear();
         self.paused.clear();
+        self.most_flows = (0, Time::ZERO);
         (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }

@@ -58,6 +58,8 @@ struct Model {
     last_ack: BTreeMap<FlowKey, (Time, Span)>,
     /// Those that this interface tells to pause, and since when.
     defiant: BTreeMap<FlowKey, Time>,
+    /// The most flows with packets of late, and when.
+    most: (u64, Time),
     /// One of those that the watchdog lets go.
     spared: BTreeSet<FlowKey>,
     /// What had arrived by then, as far as one ACK after the other reported.
@@ -83,6 +85,7 @@ impl Model {
             yields: BTreeSet::new(),
             last_ack: BTreeMap::new(),
             defiant: BTreeMap::new(),
+            most: (0, Time::ZERO),
             spared: BTreeSet::new(),
             arrived: BTreeMap::new(),
             state: State::Push,
@@ -155,13 +158,18 @@ impl Model {
         };
         let full = |m: &Model| m.sum(|p| is_plain(&p.flow) == plain) + packet.bytes > room;
         let own = self.sum(|p| p.flow == packet.flow) + packet.bytes;
-        // A pause of 1 s, more than S_high in all, more than its share of S_total for it.
+        // A pause of 1 s, more than S_high in all, more than its share of S_total for it
+        // among the most flows of late.
         let pooled = flows.iter().filter(|flow| !is_plain(flow)).count() as u64;
         let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
         let long = |since: &Time| now.since(*since) >= self.settings.forget_after;
+        let counts = !plain && !self.defiant.is_empty();
+        if counts && (pooled >= self.most.0 || long(&self.most.1)) {
+            self.most = (pooled, now);
+        }
         let defies = self.defiant.get(&packet.flow).is_some_and(long)
             && self.bytes() > high_bytes
-            && own > total_bytes / pooled;
+            && own > total_bytes / self.most.0;
         if defies {
             assert_eq!(gone, [packet.id]);
             return self.move_on(now);

@@ -40,8 +40,7 @@ fn an_attacker_without_keys_costs_less_than_a_fiftieth() {
 }
 
 /// Endless flows for 20 s. Of goodput and of the first cache, asked: 5 % more than a share, that of
-/// the flows that have packets there. It has 1.14 of that, 0.65 of a share of goodput: below S_high
-/// its packets take room that no one else needs.
+/// the flows that have packets there.
 #[test]
 fn a_greedy_sender_gains_nothing() {
     let endless = ["flows.0.bytes=1GB", "flows.1.bytes=1GB", "until_s=20"];
@@ -62,7 +61,7 @@ fn a_greedy_sender_gains_nothing() {
         let each: Vec<u64> = flows.values().map(|totals| totals.cached_bytes).collect();
         println!("goodput {:.3} of {mean:.3}, cache {most} of {share}: {each:?}", mbps[0]);
         assert!(mbps[0] < 1.05 * mean, "{mbps:?}");
-        assert!(most * 100 < share * 120, "{most} of {share}");
+        assert!(most * 100 < share * 105, "{most} of {share}");
         assert!(mbps[1..].iter().all(|honest| *honest > 0.95 * mean), "{mbps:?}");
     }
 }
