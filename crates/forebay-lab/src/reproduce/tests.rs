@@ -246,7 +246,11 @@ fn half_of_the_bytes_of_node_0_take_a_detour() {
     result.interfaces = run_one(&scenario, "inrpp", 1, &RunOptions::default()).unwrap().interfaces;
     let ports: Vec<&str> = result.interfaces.iter().map(|of| of.port.as_str()).collect();
     assert_eq!(ports, ["4-0", "0-2"]);
-    assert!(share(&result).is_some_and(|share| (share - 0.25).abs() < 0.01), "{:?}", share(&result));
+    assert!(
+        share(&result).is_some_and(|share| (share - 0.25).abs() < 0.01),
+        "{:?}",
+        share(&result)
+    );
 }
 
 /// One look per second of three flows of 10 MB: the first gets 1 MB/s from 0 to 10 s, the second 2

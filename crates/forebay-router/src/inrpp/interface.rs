@@ -275,7 +275,9 @@ impl<T> Interface<T> {
     }
     /// True if `flow` has been told to pause for long, and with one more packet has more than its
     /// share of the whole cache: its sender does not listen. What others need to start with, and
-    /// the margin above S_high, is not its own; nor is that of who has run dry for a moment.
+    /// the margin above S_high, is not its own; nor is that of who has run dry for a moment. A
+    /// pause in a notice on data reaches the sender through all queues up to the receiver, and none
+    /// upstream holds the flow meanwhile: it may take ten times as long.
     fn defies(&mut self, now: Time, flow: FlowKey, wire_len: u16) -> bool {
         if self.paused.is_empty() || flow.class() == Class::Plain {
             return false;
@@ -286,7 +288,9 @@ impl<T> Interface<T> {
         if flows >= most || at + self.obeys_within <= now {
             self.most_flows = (flows, now);
         }
-        let long = self.paused.get(&flow).is_some_and(|&since| since + self.obeys_within <= now);
+        let times = if self.cache.noted(flow).is_some() { 10 } else { 1 };
+        let obeys_within = self.obeys_within * times;
+        let long = self.paused.get(&flow).is_some_and(|&since| since + obeys_within <= now);
         let share_bytes = self.limits.total_bytes / self.most_flows.0;
         long && self.cache.bytes() > self.limits.high_bytes
             && own + u64::from(wire_len) > share_bytes
