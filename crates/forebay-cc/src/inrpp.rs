@@ -5,10 +5,12 @@
 //! they fill, routers write back-pressure signals on ACKs. The receiver puts that option on every
 //! ACK, empty; the sender echoes its nonce on all data, so that routers know the packets meant.
 //!
-//! 1. Open loop: no limit. The turns that a host gives its flows share its link between them
-//!    (processor sharing).
+//! 1. Open loop: no limit but the first flight and what has arrived in eight round trips, the last
+//!    one counting for all of them; after a loss without a request, the initial window and two: that
+//!    the path holds is not known before. The turns that a host gives its flows share its link
+//!    between them (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
-//!    by its number or by SACK, and `credits -= 1` for each packet sent: new data, retransmission
+//!    by its number or by SACK, or for all of up to 64 that one ACK reports, and `credits -= 1` for each packet sent: new data, retransmission
 //!    or FIN. Partial segments add up; an ACK that acknowledges nothing new earns no
 //!    credit. With nothing in flight no ACK would come: then it is one credit at least.
 //! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
@@ -17,7 +19,7 @@
 //!    resends the last signal.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
-//!    trip, a quarter of that from there on, until a router asks or the window no longer limits.
+//!    trip, `min(delivered, 8) / 4` from there on, until a router asks or the window no longer limits.
 //!    `cwnd -= lost`, at least 1: losses were in no cache, though they counted as in flight. It
 //!    begins with
 //!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
@@ -25,15 +27,17 @@
 //!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
 //!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
 //!    another begins the ramp with 1 segment.
-//! 6. Holes: [`LossPolicy::HoldTolerant`]. No loss changes what may be sent: caches were there to
-//!    prevent congestive ones.
+//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say, and are
+//!    worth a credit in the closed loop: caches were there to prevent congestive ones. Routers say whether they know a detour; where none does, a hole is
+//!    a loss after a quarter of a round trip.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
-//!    flow is one of CUBIC in all respects but the echo and an ACK for every packet. The count
+//!    flow is one of CUBIC in all respects. Its data carry a void option instead of the echo, so
+//!    that its receiver acknowledges as the configuration says, and not every packet. The count
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
 //! 8. A bottleneck without INRPP between INRPP routers: they are counted, but none holds. A cache
-//!    that drops has asked before; where of the last 256 to 1 024 packets more than one in eight
-//!    was lost, and no router had asked since those had been sent, the flow is one of CUBIC too,
+//!    that drops has asked before; where of the last 1 024 packets or fewer more than 12 and one in
+//!    eight were lost, and no router had asked since those had been sent, the flow is one of CUBIC too,
 //!    until a router asks it. The longest run of packets lost one after the other does not count:
 //!    a router that restarts loses what it holds of a flow, once. It begins with what was
 //!    delivered in the last round trip as its window: from the initial one, repairing that many
@@ -59,8 +63,8 @@
 //! 13. The window of a SYN-ACK is not scaled (RFC 7323 section 2.2), and a round trip is long
 //!     where it would be filled by more than 65 535 bytes. So the receiver sends an ACK with the
 //!     scaled window right after the SYN-ACK, and routers write on a SYN-ACK on which nobody asks
-//!     anything for how many packets of the flow they have room. The first flight of a client has
-//!     that many, and 65 535 bytes in any case, until something has arrived.
+//!     anything for how many packets of the flow they have room. The first flight has that
+//!     many, and 65 535 bytes in any case.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.
@@ -99,8 +103,8 @@ const RAMP_SMALL_SEGMENTS: u64 = 4;
 /// cache.
 const RAMP_PART: u64 = 4;
 
-/// Packets that may be lost in any case: rule 8.
-const LUCKLESS_PACKETS: u64 = 12;
+/// Packets that may be lost whatever share they are: rule 8.
+const SPARED_PACKETS: u64 = 12;
 /// Of as many, half of what was counted is forgotten.
 const REMEMBERED_PACKETS: u64 = 1024;
 /// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
@@ -109,7 +113,7 @@ const SEEN_PACKETS: u64 = 64;
 const OPEN_ROUNDS: u64 = 8;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
-/// The first flight of a client, unless routers have room for more: all that the window of a
+/// The first flight, unless routers have room for more: all that the window of a
 /// SYN-ACK allows without scaling.
 const FIRST_FLIGHT_BYTES: u64 = 65_535;
 /// A path that loses more than one packet in this many without a request does not hold its excess.
@@ -302,7 +306,7 @@ impl Fate {
     /// Without the longest run, which is what a router lost that restarted, or a link that failed.
     fn is_unheld(&self, mss_bytes: u64) -> bool {
         let all = self.delivered_bytes + self.lost_bytes;
-        let spared_bytes = LUCKLESS_PACKETS * mss_bytes + all / LOSS_SHARE;
+        let spared_bytes = SPARED_PACKETS * mss_bytes + all / LOSS_SHARE;
         let lost_bytes = self.lost_bytes.saturating_sub(self.longest_run_bytes);
         lost_bytes > spared_bytes
     }
