@@ -26,7 +26,7 @@ pub(super) struct Measured<'a> {
 
 impl Measured<'_> {
     /// The value of a measure that has been checked; None if there is none, because what it waits
-    /// for did not happen.
+    /// for did not happen, or because it is of two runs: then who has both gives it.
     pub fn value(&self, measure: &Measure) -> Option<f64> {
         match measure {
             Measure::Metric(_)
@@ -53,7 +53,6 @@ impl Measured<'_> {
             | Measure::PhaseShare { .. }
             | Measure::ClassGoodput { .. }
             | Measure::ClassReaches { .. } => self.of_epochs(measure),
-            // Of two runs: given by the one that has both.
             Measure::Paired { .. } | Measure::Against { .. } => None,
             Measure::CompletedAt { flow } => self.completed_s(self.flow(*flow)),
             Measure::SentAll { flow, since } => self.sent_all_s(*flow, *since),

@@ -22,7 +22,8 @@ fn step(bytes: u64) -> (u64, u64) {
 }
 
 /// Both ends of a step in one unit.
-fn range((from, to): (u64, u64)) -> String {
+fn range(step: (u64, u64)) -> String {
+    let (from, to) = step;
     let (letter, scale) = prefix(from as f64);
     let size = |bytes: u64| four_digits(bytes as f64 / scale);
     format!("{}–{} {letter}B", size(from), size(to))
