@@ -7,7 +7,7 @@
 //!
 //! 1. Open loop: no limit but the first flight and what has arrived in eight round trips, the last
 //!    one counting for all of them; after a loss without a request, the initial window and two: that
-//!    the path holds is not known before. The turns that a host gives its flows share its link
+//!    the path holds is not known before. What was in flight at a loss may be, and its repair. The turns that a host gives its flows share its link
 //!    between them (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
 //!    by its number or by SACK, or for all of up to 64 that one ACK reports, and `credits -= 1` for each packet sent: new data, retransmission
@@ -27,8 +27,8 @@
 //!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
 //!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
 //!    another begins the ramp with 1 segment.
-//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say, and are
-//!    worth a credit in the closed loop: caches were there to prevent congestive ones. Routers say whether they know a detour; where none does, a hole is
+//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say, and no
+//!    more: caches were there to prevent congestive ones. Routers say whether they know a detour; where none does, a hole is
 //!    a loss after a quarter of a round trip.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
 //!    flow is one of CUBIC in all respects. Its data carry a void option instead of the echo, so
@@ -234,6 +234,9 @@ struct Fate {
     longest_run_bytes: u64,
     /// The last run: the transmission number after it, and its bytes.
     run: (u64, u64),
+    /// What was in flight at the last loss, and what was lost: so much may be, or the repair would
+    /// wait for all that caches hold.
+    at_loss_bytes: u64,
     /// When an ACK brought a nonce last.
     asked_at: Option<Time>,
     /// When the current round trip began, and what was delivered in it and in the one before.
@@ -497,15 +500,12 @@ impl Inrpp {
 
     /// Rule 8.
     fn note_loss(&mut self, loss: &Loss) {
-        match &mut self.flow {
-            Loop::Open => {}
-            Loop::Closed { credits, .. } => *credits = (*credits).max(1),
-            Loop::Ramp { cwnd_bytes } => {
-                let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
-                *cwnd_bytes = left.max(self.mss_bytes);
-            }
+        if let Loop::Ramp { cwnd_bytes } = &mut self.flow {
+            let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
+            *cwnd_bytes = left.max(self.mss_bytes);
         }
         let fate = &mut self.tcp.fate;
+        fate.at_loss_bytes = loss.in_flight_bytes + u64::from(loss.bytes);
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
             return;
         }
@@ -521,7 +521,7 @@ impl Inrpp {
             0 => self.first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
             _ => init.initial_window_bytes.saturating_add(round_bytes.saturating_mul(2)),
         };
-        bytes.min(Limits::MAX_CWND_BYTES)
+        bytes.max(fate.at_loss_bytes).min(Limits::MAX_CWND_BYTES)
     }
     /// No router holds the excess: the flow is one of CUBIC.
     fn fall_back(&mut self) {
