@@ -27,17 +27,17 @@
 //!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
 //!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
 //!    another begins the ramp with 1 segment.
-//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say, and no
-//!    more: caches were there to prevent congestive ones. Routers say whether they know a detour; where none does, a hole is
-//!    a loss after a quarter of a round trip.
+//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say, and the
+//!    repair of one needs no credit: caches were there to prevent congestive ones. Routers say
+//!    whether they know a detour; where none does, a hole is a loss after a quarter of a round trip.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
 //!    flow is one of CUBIC in all respects. Its data carry a void option instead of the echo, so
 //!    that its receiver acknowledges as the configuration says, and not every packet. The count
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
 //! 8. A bottleneck without INRPP between INRPP routers: they are counted, but none holds. A cache
-//!    that drops has asked before; where of the last 1 024 packets or fewer more than 12 and one in
-//!    eight were lost, and no router had asked since those had been sent, the flow is one of CUBIC too,
+//!    that drops has asked before; where of the last 256 to 1 024 packets more than one in eight
+//!    was lost, and no router had asked since those had been sent, the flow is one of CUBIC too,
 //!    until a router asks it. The longest run of packets lost one after the other does not count:
 //!    a router that restarts loses what it holds of a flow, once. It begins with what was
 //!    delivered in the last round trip as its window: from the initial one, repairing that many
@@ -103,8 +103,8 @@ const RAMP_SMALL_SEGMENTS: u64 = 4;
 /// cache.
 const RAMP_PART: u64 = 4;
 
-/// Packets that may be lost whatever share they are: rule 8.
-const SPARED_PACKETS: u64 = 12;
+/// Packets, lost or delivered, before their losses say anything: rule 8.
+const JUDGED_PACKETS: u64 = 256;
 /// Of as many, half of what was counted is forgotten.
 const REMEMBERED_PACKETS: u64 = 1024;
 /// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
@@ -309,9 +309,8 @@ impl Fate {
     /// Without the longest run, which is what a router lost that restarted, or a link that failed.
     fn is_unheld(&self, mss_bytes: u64) -> bool {
         let all = self.delivered_bytes + self.lost_bytes;
-        let spared_bytes = SPARED_PACKETS * mss_bytes + all / LOSS_SHARE;
         let lost_bytes = self.lost_bytes.saturating_sub(self.longest_run_bytes);
-        lost_bytes > spared_bytes
+        all >= JUDGED_PACKETS * mss_bytes && lost_bytes > all / LOSS_SHARE
     }
 }
 
@@ -500,9 +499,14 @@ impl Inrpp {
 
     /// Rule 8.
     fn note_loss(&mut self, loss: &Loss) {
-        if let Loop::Ramp { cwnd_bytes } = &mut self.flow {
-            let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
-            *cwnd_bytes = left.max(self.mss_bytes);
+        match &mut self.flow {
+            Loop::Open => {}
+            // Without SACK duplicates earn none.
+            Loop::Closed { credits, .. } => *credits = (*credits).max(1),
+            Loop::Ramp { cwnd_bytes } => {
+                let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
+                *cwnd_bytes = left.max(self.mss_bytes);
+            }
         }
         let fate = &mut self.tcp.fate;
         fate.at_loss_bytes = loss.in_flight_bytes + u64::from(loss.bytes);
@@ -617,6 +621,10 @@ impl Controller for Inrpp {
         if let Loop::Closed { credits, .. } = &mut self.flow {
             // The retransmission of a timeout leaves without one.
             *credits = credits.saturating_sub(1);
+        }
+        // Caches serve a repair first: it says nothing of what was sent before it.
+        if sent.retransmission {
+            return Tag(0);
         }
         let fate = &mut self.tcp.fate;
         fate.sent_bytes += u64::from(sent.bytes);
