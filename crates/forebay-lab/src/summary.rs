@@ -258,9 +258,9 @@ fn incomplete(scenario: &Scenario, of: &Aggregate, runs: &[RunResult]) -> Vec<St
         // Those whose start is written in the scenario have a note of their own.
         let late = scenario.flows.iter().filter(|flow| !flow.is_endless() && flow.start >= until);
         if not_due > late.count() * of.seeds.len() {
-            let until_s = clock_seconds(until);
+            let end = clock_seconds(until);
             notes.push(format!(
-                "{name}: {not_due} of {sized} flows had not started at the end (until_s = {until_s})"
+                "{name}: {not_due} of {sized} flows had not started at the end (until_s = {end})"
             ));
         }
     }

@@ -386,7 +386,8 @@ impl<T> Interface<T> {
             (BackPressureSignal::Nothing, allowance) if allowance > 0 => {
                 Some(CreditValue::Ramp(allowance))
             }
-            // A router between holds it. After a hole what arrives counts half: less and less would.
+            // A router between holds it. After a hole what arrives counts half: its rate would
+            // decay.
             (BackPressureSignal::Nothing, _)
                 if arrived.before == arrived.highest && self.cache.has_eligible() =>
             {

@@ -90,8 +90,8 @@ enum Passed {
     Held,
 }
 
-/// Data go a, gate, upper, far, b; ACKs come back over lower: each direction has a choice of its own
-/// between two ways as long, which follows from the order of the links.
+/// Data go a, gate, upper, far, b; ACKs come back over lower: each direction has a choice of its
+/// own between two ways as long, which follows from the order of the links.
 fn scene() -> (Scene<Notes<Passed>>, [NodeId; 2]) {
     let (mut world, notes) = (World::new(), Notes::default());
     world.spec.routes.equal_costs = EqualCosts::Independent;

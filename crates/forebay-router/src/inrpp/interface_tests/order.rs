@@ -2,7 +2,7 @@
 
 use super::super::interface::Interface;
 use super::super::settings::{CacheLimits, Settings};
-use super::{Bench, Cached, ROOMY, flow, ms, packet};
+use super::{Bench, Cached, PACKET, ROOMY, flow, ms, packet};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Stream};
 
