@@ -5,8 +5,8 @@
 //! they fill, routers write back-pressure signals on ACKs. The receiver puts that option on every
 //! ACK, empty; the sender echoes its nonce on all data, so that routers know the packets meant.
 //!
-//! 1. Open loop: no limit but the first flight and what has arrived in eight round trips, the last
-//!    one counting for all of them; after a loss without a request, the initial window and two: that
+//! 1. Open loop: no limit but the first flight and what has arrived in sixteen round trips, the last
+//!    one counting for all of them; after a loss without a request, the initial window and one: that
 //!    the path holds is not known before. What was in flight at a loss may be, and its repair. The turns that a host gives its flows share its link
 //!    between them (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
@@ -110,7 +110,7 @@ const REMEMBERED_PACKETS: u64 = 1024;
 /// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
 const SEEN_PACKETS: u64 = 64;
 /// The open loop has in flight no more than arrived in so many round trips.
-const OPEN_ROUNDS: u64 = 8;
+const OPEN_ROUNDS: u64 = 16;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
 /// The first flight, unless routers have room for more: all that the window of a
@@ -523,7 +523,7 @@ impl Inrpp {
         let round_bytes = fate.round_bytes.max(fate.round.1);
         let bytes = match fate.lost_bytes {
             0 => self.first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
-            _ => init.initial_window_bytes.saturating_add(round_bytes.saturating_mul(2)),
+            _ => init.initial_window_bytes.saturating_add(round_bytes),
         };
         bytes.max(fate.at_loss_bytes).min(Limits::MAX_CWND_BYTES)
     }
@@ -823,6 +823,9 @@ impl Feedback for InrppReceiver {
     }
     fn ack_parts(&self) -> u8 {
         self.ack_parts
+    }
+    fn demands_acks(&self) -> bool {
+        true
     }
     fn widens_window(&self) -> bool {
         !matches!(self.peer, Peer::Silent)

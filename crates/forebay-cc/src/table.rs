@@ -305,6 +305,9 @@ impl Feedback for AnyFeedback {
     fn clocks_acks(&self) -> bool {
         each_feedback!(self, f => f.clocks_acks(), none => false)
     }
+    fn demands_acks(&self) -> bool {
+        each_feedback!(self, f => f.demands_acks(), none => false)
+    }
     fn ack_parts(&self) -> u8 {
         each_feedback!(self, f => f.ack_parts(), none => 1)
     }

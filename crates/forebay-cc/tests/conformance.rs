@@ -612,6 +612,10 @@ impl Feedback for Probe {
         self.note("clocks_acks");
         true
     }
+    fn demands_acks(&self) -> bool {
+        self.note("demands_acks");
+        true
+    }
     fn ack_parts(&self) -> u8 {
         self.note("ack_parts");
         2

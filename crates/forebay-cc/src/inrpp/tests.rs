@@ -128,7 +128,7 @@ fn a_first_flight_is_what_routers_have_room_for() {
         inrpp.on_established(NOW, &ack(0).rtt, Some(&carried(offer)));
         let before = inrpp.limits().cwnd_bytes;
         hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 0));
-        assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(before + 8 * MSS)));
+        assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(before + 16 * MSS)));
         before
     };
     assert_eq!([0, 1, 1_024].map(|packets| first(packets, true)), [65_535, 65_535, 1_024 * MSS]);
@@ -286,7 +286,7 @@ fn losses_change_nothing_where_routers_hold() {
     assert_eq!(inrpp.loss_policy(), Some(LossPolicy::HoldTolerant));
 }
 
-/// Rule 1: eight round trips of arrivals and the first flight; after a loss two and the initial
+/// Rule 1: sixteen round trips of arrivals and the first flight; after a loss one and the initial
 /// window.
 #[test]
 fn the_open_loop_has_no_more_in_flight_than_some_round_trips_of_arrivals() {
@@ -299,9 +299,9 @@ fn the_open_loop_has_no_more_in_flight_than_some_round_trips_of_arrivals() {
         }
     }
     // The first ACK of a round trip ends the one before.
-    assert_eq!(inrpp.limits().cwnd_bytes, FIRST_FLIGHT_BYTES + 8 * 20 * MSS);
+    assert_eq!(inrpp.limits().cwnd_bytes, FIRST_FLIGHT_BYTES + 16 * 20 * MSS);
     lose(&mut inrpp, NOW);
-    assert_eq!(inrpp.limits().cwnd_bytes, 10 * MSS + 2 * 20 * MSS);
+    assert_eq!(inrpp.limits().cwnd_bytes, 10 * MSS + 20 * MSS);
     let (bytes, in_flight_bytes) = (MSS as u32, 900 * MSS);
     let lost = Loss { tag: Tag(0), number: 0, bytes, sent_at: NOW, in_flight_bytes };
     inrpp.on_loss(NOW, &lost);
