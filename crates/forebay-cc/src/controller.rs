@@ -513,8 +513,8 @@ pub trait Controller: Send {
     fn rto_floor(&self) -> Span {
         Span::ZERO
     }
-    /// With [`LossPolicy::HoldTolerant`]: no packet of the path comes late on another way, as far as
-    /// is known. Asked when [`Controller::loss_policy`] is.
+    /// With [`LossPolicy::HoldTolerant`]: no packet of the path comes late on another way, as far
+    /// as is known. Asked when [`Controller::loss_policy`] is.
     fn path_keeps_order(&self) -> bool {
         false
     }
