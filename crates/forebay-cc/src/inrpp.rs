@@ -5,31 +5,31 @@
 //! they fill, routers write back-pressure signals on ACKs. The receiver puts that option on every
 //! ACK, empty; the sender echoes its nonce on all data, so that routers know the packets meant.
 //!
-//! 1. Open loop: no limit but the first flight and what has arrived in sixteen round trips, the last
-//!    one counting for all of them; after a loss without a request, the initial window and one: that
-//!    the path holds is not known before. What was in flight at a loss may be, and its repair. The turns that a host gives its flows share its link
-//!    between them (processor sharing).
+//! 1. Open loop: no limit but the first flight and sixteen times what has arrived in a round trip;
+//!    after a loss without a request, the initial window and once that: whether the path holds is
+//!    not known before. What was in flight at a loss may be, and its repair. The turns that a host
+//!    gives its flows share its link between them (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
-//!    by its number or by SACK, or for all of up to 64 that one ACK reports, and `credits -= 1` for each packet sent: new data, retransmission
-//!    or FIN. Partial segments add up; an ACK that acknowledges nothing new earns no
-//!    credit. With nothing in flight no ACK would come: then it is one credit at least.
+//!    by its number or by SACK, or for all of up to 64 that one ACK reports, and `credits -= 1` for
+//!    each packet sent: new data, retransmission or FIN. Partial segments add up; an ACK that
+//!    acknowledges nothing new earns no credit. With nothing in flight no ACK would come: then it
+//!    is one credit at least.
 //! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
 //!    nothing else is in flight. Cancel, or nothing, ends the closed loop in a ramp, never at full
 //!    rate: the router that asked has room for little more than before. An ACK without the option
 //!    resends the last signal.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
-//!    trip, `min(delivered, 8) / 4` from there on, until a router asks or the window no longer limits.
-//!    `cwnd -= lost`, at least 1: losses were in no cache, though they counted as in flight. It
-//!    begins with
-//!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
-//!    open loop too, the SYN-ACK for instance: a congested router has room for that many packets
-//!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
-//!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
-//!    another begins the ramp with 1 segment.
+//!    trip, `min(delivered, 8) / 4` from there on, until a router asks or the window no longer
+//!    limits. `cwnd -= lost`, at least 1: losses were in no cache, though they counted as in
+//!    flight. It begins with `cwnd = max(in flight, allowance, 1)` segments. An ACK with an
+//!    allowance begins it in the open loop too, the SYN-ACK for instance: a congested router has
+//!    room for that many packets of the flow. Timeout: the first segment that is not SACKed is
+//!    retransmitted, with credits or without. A flow that no router ever slowed down or gave an
+//!    allowance stays in the open loop; another begins the ramp with 1 segment.
 //! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say, and the
 //!    repair of one needs no credit: caches were there to prevent congestive ones. Routers say
-//!    whether they know a detour; where none does, a hole is a loss after a quarter of a round trip.
+//!    whether they know a detour; where none does, a hole is a loss after a quarter of an RTT.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
 //!    flow is one of CUBIC in all respects. Its data carry a void option instead of the echo, so
 //!    that its receiver acknowledges as the configuration says, and not every packet. The count
@@ -75,20 +75,23 @@
 //! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
 //! is not followed by a burst; a host with several flows shares its link between them.
 
+mod receiver;
+
+pub use receiver::InrppReceiver;
+
 use crate::ParamError;
 use crate::controller::{
     Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy, NextPacket,
     Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
 };
 use crate::cubic::{self, Cubic};
-use crate::feedback::{AckDemand, DatagramView, Feedback};
 use alloc::boxed::Box;
 use forebay_base::require;
-use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
-use forebay_signal::inrpp::guard::{GUARDED_BYTES, GUARDED_SYN_BYTES};
+use forebay_base::{OptionList, Span, Time};
+use forebay_signal::inrpp::guard::GUARDED_BYTES;
 use forebay_signal::inrpp::{
     BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, Nonce, Notice,
-    PATH_DIGEST_BYTES, PathDigest, Returned,
+    PathDigest, Returned,
 };
 use serde::{Deserialize, Serialize};
 
@@ -109,7 +112,7 @@ const JUDGED_PACKETS: u64 = 256;
 const REMEMBERED_PACKETS: u64 = 1024;
 /// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
 const SEEN_PACKETS: u64 = 64;
-/// The open loop has in flight no more than arrived in so many round trips.
+/// The open loop has in flight no more than so many times what arrived in a round trip.
 const OPEN_ROUNDS: u64 = 16;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
@@ -211,12 +214,14 @@ struct Tcp {
     fate: Fate,
     /// What the last timeout took away.
     before_timeout: Option<Loop>,
+    /// A router of the path has said that it knows a detour: packets may come late.
+    detours: bool,
 }
 
 impl Tcp {
     fn new(init: Init) -> Tcp {
         let cubic = Cubic::new(&cubic::Params::default(), init.clone());
-        Tcp { cubic, init, fate: Fate::default(), before_timeout: None }
+        Tcp { cubic, init, fate: Fate::default(), before_timeout: None, detours: false }
     }
     /// What CUBIC knew is of another path.
     fn restart(&mut self) {
@@ -336,8 +341,6 @@ pub struct Inrpp {
     opens: bool,
     /// What may be in flight before anything has arrived: rule 13.
     first_flight_bytes: u64,
-    /// A router of the path has said that it knows a detour: packets may come late.
-    detours: bool,
     /// Data carry notices: rules 11 and 12.
     notifies: bool,
     /// The echo of `nonce`, or an empty notice, ready to be written.
@@ -382,7 +385,6 @@ impl Inrpp {
             held_rto: None,
             opens: false,
             first_flight_bytes: FIRST_FLIGHT_BYTES,
-            detours: false,
             notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
@@ -443,7 +445,7 @@ impl Inrpp {
             self.come_back();
         }
         self.count_routers(signal.routers);
-        self.detours |= signal.detours;
+        self.tcp.detours |= signal.detours;
         if signal.nonce.is_some() {
             self.tcp.fate.asked_at = Some(now);
         }
@@ -704,7 +706,7 @@ impl Controller for Inrpp {
     }
 
     fn path_keeps_order(&self) -> bool {
-        self.heard && !self.detours
+        self.heard && !self.tcp.detours
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {
@@ -747,127 +749,6 @@ impl Controller for Inrpp {
             Loop::Closed { .. } => "closed",
             Loop::Ramp { .. } => "ramp",
         }
-    }
-}
-
-/// What the packets of the peer have shown.
-#[derive(Clone, Copy, Debug)]
-enum Peer {
-    /// Nothing: it may speak plain TCP.
-    Silent,
-    /// Its SYN came, which brought this.
-    Opening(PathDigest),
-    /// It speaks INRPP. Its data have not come yet.
-    Opened,
-    /// Its data carry the echo.
-    Echoes,
-    /// Its data carry the void option: it sends as TCP does.
-    Unpooled,
-    /// Its data carry notices; what the last one says.
-    Notices(BackPressure),
-}
-
-/// The receiver of one path: an empty back-pressure option on every ACK of a sender that speaks
-/// INRPP, for routers to overwrite. Next to timestamps (10 bytes of 40) and this (10) an ACK has
-/// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of the digest of its path and
-/// both of these: 37. A sender whose data carry notices has the last of them on each ACK instead:
-/// as long, and 39 on a SYN-ACK with a notice in place of the digest. Room for a code makes it 17
-/// bytes, beside which one SACK block fits, and 21 with the digest: 40 on a SYN-ACK. What is
-/// returned has no code.
-#[derive(Clone, Debug)]
-pub struct InrppReceiver {
-    peer: Peer,
-    guarded: bool,
-    /// What its ACKs say; empty, if it behaves.
-    says: BackPressure,
-    /// The forged signal replaces what the peer's notices say, too.
-    forges: bool,
-    ack_parts: u8,
-}
-
-impl InrppReceiver {
-    /// A receiver that has seen no packet yet.
-    pub fn new(params: &Params) -> InrppReceiver {
-        let (mut says, mut forges, mut ack_parts) = (BackPressure::default(), false, 1);
-        match params.misbehaves {
-            Misbehaviour::None | Misbehaviour::GreedySender => {}
-            Misbehaviour::SplitAcks(parts) => ack_parts = parts,
-            Misbehaviour::ForgingReceiver(signal) => (says, forges) = (signal, true),
-        }
-        InrppReceiver { peer: Peer::Silent, guarded: params.guarded, says, forges, ack_parts }
-    }
-    /// A packet came that may change what is known.
-    fn learn(&mut self, options: Option<&OptionList>) {
-        if let Peer::Opening(_) = self.peer {
-            self.peer = Peer::Opened;
-        }
-        let Some(options) = options else { return };
-        if let Some(digest) = PathDigest::find(options) {
-            // That of a SYN-ACK has back-pressure beside it; the data of a server carry the echo.
-            let answers = BackPressure::find(options).is_some();
-            self.peer = if answers { Peer::Echoes } else { Peer::Opening(digest) };
-        } else if let Some(Notice(last)) = Notice::find(options) {
-            // Pure ACKs carry none: the last word stands.
-            self.peer = Peer::Notices(last);
-        } else if Echo::find(options).is_some() {
-            self.peer = Peer::Echoes;
-        } else if Echo::is_void(options) {
-            self.peer = Peer::Unpooled;
-        }
-    }
-}
-
-impl Feedback for InrppReceiver {
-    fn wants_pieces(&self) -> bool {
-        false
-    }
-    fn ack_parts(&self) -> u8 {
-        self.ack_parts
-    }
-    fn demands_acks(&self) -> bool {
-        true
-    }
-    fn widens_window(&self) -> bool {
-        !matches!(self.peer, Peer::Silent)
-    }
-    fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        let known = matches!(self.peer, Peer::Echoes);
-        if !known || datagram.options.is_some_and(Echo::is_void) {
-            self.learn(datagram.options);
-        }
-        // What sends as TCP does must not gain by its receiver.
-        let pooled = !matches!(self.peer, Peer::Silent | Peer::Unpooled);
-        if pooled && datagram.payload_bytes > 0 { AckDemand::Now } else { AckDemand::Policy }
-    }
-
-    /// A cache keeps a flow's packets in order, except retransmissions: no duplicate waits
-    /// there until sequence numbers come round.
-    fn wants_paws(&self) -> bool {
-        matches!(self.peer, Peer::Silent)
-    }
-
-    fn fill(&mut self, _now: Time, options: &mut OptionList) {
-        // Where other options leave no room the ACK goes without: the sender keeps to the last
-        // word.
-        let room = (MAX_OPTION_BYTES - options.len()) as u16;
-        let empty = self.says;
-        let pushed = match (self.peer, self.guarded) {
-            (Peer::Silent, _) => Ok(()),
-            (Peer::Opening(digest), true) if room >= GUARDED_SYN_BYTES => {
-                empty.push_guarded_on_syn(digest, options)
-            }
-            (Peer::Opening(digest), false) if room >= BACK_PRESSURE_BYTES + PATH_DIGEST_BYTES => {
-                empty.push(options).and_then(|()| digest.push(options))
-            }
-            (Peer::Notices(last), _) if room >= BACK_PRESSURE_BYTES => {
-                Returned(if self.forges { self.says } else { last }).push(options)
-            }
-            (Peer::Notices(_), _) => Ok(()),
-            (_, true) if room >= GUARDED_BYTES => empty.push_guarded(options),
-            (_, false) if room >= BACK_PRESSURE_BYTES => empty.push(options),
-            _ => Ok(()),
-        };
-        pushed.expect("the room was computed");
     }
 }
 

@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::controller::{CongestionCause, Controller};
+use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::testbed::{MSS, ack, congestion, datagram, init, next_packet, sent};
 use alloc::vec::Vec;
 use forebay_base::{PortId, kind};

@@ -173,7 +173,7 @@ impl HoldTolerant {
         Overdue::Aged { gone: gone.unwrap_or(Time::ZERO), delay: self.loss_delay(evidence) }
     }
     /// How long a short hole is waited for; None: as any other. Where many are missing and none was
-    /// lost before, nothing says that the path keeps their order, unless the controller does:
+    /// lost before, nothing says that the path keeps their order, unless the controller does: it is
     /// RACK's window then (RFC 8985 section 6.2).
     fn hole_wait(&self, evidence: &Evidence, board: &Scoreboard) -> Option<Span> {
         let min_rtt = if evidence.min_rtt == Span::MAX { Span::ZERO } else { evidence.min_rtt };
