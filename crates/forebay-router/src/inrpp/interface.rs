@@ -284,16 +284,13 @@ impl<T> Interface<T> {
         }
         let own = self.cache.flow_bytes(flow);
         let flows = self.cache.pooled_flows() + u64::from(own == 0);
-        let (most, at) = self.most_flows;
-        if flows >= most || at + self.obeys_within <= now {
+        if flows >= self.most_flows.0 || self.most_flows.1 + self.obeys_within <= now {
             self.most_flows = (flows, now);
         }
-        let times = if self.cache.noted(flow).is_some() { 10 } else { 1 };
-        let obeys_within = self.obeys_within * times;
+        let obeys_within = self.obeys_within * self.cache.noted(flow).map_or(1, |_| 10);
         let long = self.paused.get(&flow).is_some_and(|&since| since + obeys_within <= now);
-        let share_bytes = self.limits.total_bytes / self.most_flows.0;
-        long && self.cache.bytes() > self.limits.high_bytes
-            && own + u64::from(wire_len) > share_bytes
+        let has_more = own + u64::from(wire_len) > self.limits.total_bytes / self.most_flows.0;
+        long && has_more && self.cache.bytes() > self.limits.high_bytes
     }
     /// Make room in a full cache at the cost of the longest flow of its kind. False if that is the
     /// flow itself.

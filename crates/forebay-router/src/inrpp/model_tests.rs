@@ -303,6 +303,33 @@ impl Model {
         }
         (asked, allowed)
     }
+    /// Credits for what an ACK reports, to its flow and, of what came under another nonce, to those
+    /// who are under that one. It came with `nonce`, and is `new`: the first of its flow under it.
+    fn earn(
+        &mut self,
+        now: Time,
+        flow: FlowKey,
+        (came, nonce): (BackPressure, Nonce),
+        [new, yields, others_wait]: [bool; 3],
+        news: Option<u64>,
+    ) {
+        let before = self.under.insert(flow, Some(nonce)).flatten();
+        let mut halves = match came.ask {
+            BackPressureSignal::SlowDown => 2 * news.unwrap_or(1_500),
+            BackPressureSignal::Nothing if yields => 2 * news.unwrap_or(1_500) * 5 / 4,
+            BackPressureSignal::Nothing if new && news != Some(0) => {
+                2 * self.packet() * u64::from(came.allowance)
+            }
+            BackPressureSignal::Nothing => 4 * news.unwrap_or(1_500),
+            _ => 0,
+        };
+        if let Some(before) = before.filter(|&b| b != nonce && others_wait) {
+            let back = halves.min(2 * news.unwrap_or(0));
+            halves -= back;
+            self.pay(now, before, back);
+        }
+        self.pay(now, nonce, halves);
+    }
     /// What the ACK says that leaves: who asks, None for the alias of this interface; and the
     /// allowance.
     fn ack(
@@ -341,22 +368,7 @@ impl Model {
                 } else {
                     self.yields.remove(&flow)
                 };
-                let before = self.under.insert(flow, Some(nonce)).flatten();
-                let mut halves = match came.ask {
-                    BackPressureSignal::SlowDown => 2 * news.unwrap_or(1_500),
-                    BackPressureSignal::Nothing if yields => 2 * news.unwrap_or(1_500) * 5 / 4,
-                    BackPressureSignal::Nothing if new && news != Some(0) => {
-                        2 * self.packet() * u64::from(allowed)
-                    }
-                    BackPressureSignal::Nothing => 4 * news.unwrap_or(1_500),
-                    _ => 0,
-                };
-                if let Some(before) = before.filter(|&b| b != nonce && others_wait) {
-                    let back = halves.min(2 * news.unwrap_or(0));
-                    halves -= back;
-                    self.pay(now, before, back);
-                }
-                self.pay(now, nonce, halves);
+                self.earn(now, flow, (came, nonce), [new, yields, others_wait], news);
                 ask = BackPressureSignal::Nothing;
             }
             None => self.let_be(now, flow, arrived),
