@@ -256,6 +256,7 @@ impl Sender {
             ask: asks[self.rng.below(5) as usize],
             allowance: self.rng.below(128).saturating_sub(64) as u16,
             routers: (self.rng.below(16) / 2) as u8,
+            detours: self.rng.below(2) == 0,
             nonce: Nonce::new(self.rng.below(3) as u32),
         };
         let mut options = OptionList::EMPTY;
@@ -609,6 +610,10 @@ impl Feedback for Probe {
     }
     fn clocks_acks(&self) -> bool {
         self.note("clocks_acks");
+        true
+    }
+    fn demands_acks(&self) -> bool {
+        self.note("demands_acks");
         true
     }
     fn ack_parts(&self) -> u8 {
