@@ -214,6 +214,8 @@ struct Tcp {
     fate: Fate,
     /// What the last timeout took away.
     before_timeout: Option<Loop>,
+    /// What may be in flight before anything has arrived: rule 13.
+    first_flight_bytes: u64,
     /// A router of the path has said that it knows a detour: packets may come late.
     detours: bool,
 }
@@ -221,7 +223,14 @@ struct Tcp {
 impl Tcp {
     fn new(init: Init) -> Tcp {
         let cubic = Cubic::new(&cubic::Params::default(), init.clone());
-        Tcp { cubic, init, fate: Fate::default(), before_timeout: None, detours: false }
+        Tcp {
+            cubic,
+            init,
+            fate: Fate::default(),
+            before_timeout: None,
+            first_flight_bytes: FIRST_FLIGHT_BYTES,
+            detours: false,
+        }
     }
     /// What CUBIC knew is of another path.
     fn restart(&mut self) {
@@ -339,8 +348,6 @@ pub struct Inrpp {
     held_rto: Option<Span>,
     /// It has sent a SYN: it is the client.
     opens: bool,
-    /// What may be in flight before anything has arrived: rule 13.
-    first_flight_bytes: u64,
     /// Data carry notices: rules 11 and 12.
     notifies: bool,
     /// The echo of `nonce`, or an empty notice, ready to be written.
@@ -384,7 +391,6 @@ impl Inrpp {
             nonce: None,
             held_rto: None,
             opens: false,
-            first_flight_bytes: FIRST_FLIGHT_BYTES,
             notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
@@ -432,7 +438,7 @@ impl Inrpp {
             return signal;
         }
         let offered_bytes = u64::from(signal.allowance) * self.mss_bytes;
-        self.first_flight_bytes = offered_bytes.max(FIRST_FLIGHT_BYTES);
+        self.tcp.first_flight_bytes = offered_bytes.max(FIRST_FLIGHT_BYTES);
         BackPressure { allowance: 0, ..signal }
     }
 
@@ -521,10 +527,10 @@ impl Inrpp {
     /// Rule 1: what may be in flight in the open loop.
     #[inline]
     fn open_bytes(&self) -> u64 {
-        let Tcp { init, fate, .. } = &*self.tcp;
+        let Tcp { init, fate, first_flight_bytes, .. } = &*self.tcp;
         let round_bytes = fate.round_bytes.max(fate.round.1);
         let bytes = match fate.lost_bytes {
-            0 => self.first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
+            0 => first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
             _ => init.initial_window_bytes.saturating_add(round_bytes),
         };
         bytes.max(fate.at_loss_bytes).min(Limits::MAX_CWND_BYTES)

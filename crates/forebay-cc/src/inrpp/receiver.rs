@@ -2,6 +2,7 @@
 
 use super::{Misbehaviour, Params};
 use crate::feedback::{AckDemand, DatagramView, Feedback};
+use alloc::boxed::Box;
 use forebay_base::{MAX_OPTION_BYTES, OptionList, Time};
 use forebay_signal::inrpp::guard::{GUARDED_BYTES, GUARDED_SYN_BYTES};
 use forebay_signal::inrpp::{
@@ -36,23 +37,25 @@ enum Peer {
 pub struct InrppReceiver {
     peer: Peer,
     guarded: bool,
-    /// What its ACKs say; empty, if it behaves.
-    says: BackPressure,
-    /// The forged signal replaces what the peer's notices say, too.
-    forges: bool,
-    ack_parts: u8,
+    /// None, if it behaves. On the heap: nearly all do.
+    misbehaves: Option<Box<Misbehaviour>>,
 }
 
 impl InrppReceiver {
     /// A receiver that has seen no packet yet.
     pub fn new(params: &Params) -> InrppReceiver {
-        let (mut says, mut forges, mut ack_parts) = (BackPressure::default(), false, 1);
-        match params.misbehaves {
-            Misbehaviour::None | Misbehaviour::GreedySender => {}
-            Misbehaviour::SplitAcks(parts) => ack_parts = parts,
-            Misbehaviour::ForgingReceiver(signal) => (says, forges) = (signal, true),
+        let misbehaves = match params.misbehaves {
+            Misbehaviour::None | Misbehaviour::GreedySender => None,
+            of_receiver => Some(Box::new(of_receiver)),
+        };
+        InrppReceiver { peer: Peer::Silent, guarded: params.guarded, misbehaves }
+    }
+    /// What its ACKs say instead of what they should.
+    fn forged(&self) -> Option<BackPressure> {
+        match self.misbehaves.as_deref() {
+            Some(Misbehaviour::ForgingReceiver(signal)) => Some(*signal),
+            _ => None,
         }
-        InrppReceiver { peer: Peer::Silent, guarded: params.guarded, says, forges, ack_parts }
     }
     /// A packet came that may change what is known.
     fn learn(&mut self, options: Option<&OptionList>) {
@@ -80,7 +83,10 @@ impl Feedback for InrppReceiver {
         false
     }
     fn ack_parts(&self) -> u8 {
-        self.ack_parts
+        match self.misbehaves.as_deref() {
+            Some(Misbehaviour::SplitAcks(parts)) => *parts,
+            _ => 1,
+        }
     }
     fn demands_acks(&self) -> bool {
         true
@@ -108,7 +114,8 @@ impl Feedback for InrppReceiver {
         // Where other options leave no room the ACK goes without: the sender keeps to the last
         // word.
         let room = (MAX_OPTION_BYTES - options.len()) as u16;
-        let empty = self.says;
+        let forged = self.forged();
+        let empty = forged.unwrap_or_default();
         let pushed = match (self.peer, self.guarded) {
             (Peer::Silent, _) => Ok(()),
             (Peer::Opening(digest), true) if room >= GUARDED_SYN_BYTES => {
@@ -118,7 +125,7 @@ impl Feedback for InrppReceiver {
                 empty.push(options).and_then(|()| digest.push(options))
             }
             (Peer::Notices(last), _) if room >= BACK_PRESSURE_BYTES => {
-                Returned(if self.forges { self.says } else { last }).push(options)
+                Returned(forged.unwrap_or(last)).push(options)
             }
             (Peer::Notices(_), _) => Ok(()),
             (_, true) if room >= GUARDED_BYTES => empty.push_guarded(options),
