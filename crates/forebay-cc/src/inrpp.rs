@@ -27,9 +27,10 @@
 //!    room for that many packets of the flow. Timeout: the first segment that is not SACKed is
 //!    retransmitted, with credits or without. A flow that no router ever slowed down or gave an
 //!    allowance stays in the open loop; another begins the ramp with 1 segment.
-//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say, and the
-//!    repair of one needs no credit: caches were there to prevent congestive ones. Routers say
-//!    whether they know a detour; where none does, a hole is a loss after a quarter of an RTT.
+//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say: caches
+//!    were there to prevent congestive ones. Without SACK duplicate ACKs earn nothing, and the
+//!    repair of a loss needs no credit. Routers say whether they know a detour; where none does, a
+//!    hole is a loss after a quarter of an RTT.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
 //!    flow is one of CUBIC in all respects. Its data carry a void option instead of the echo, so
 //!    that its receiver acknowledges as the configuration says, and not every packet. The count
@@ -218,6 +219,8 @@ struct Tcp {
     first_flight_bytes: u64,
     /// A router of the path has said that it knows a detour: packets may come late.
     detours: bool,
+    /// A duplicate ACK has reported what arrived.
+    sacks: bool,
 }
 
 impl Tcp {
@@ -230,6 +233,7 @@ impl Tcp {
             before_timeout: None,
             first_flight_bytes: FIRST_FLIGHT_BYTES,
             detours: false,
+            sacks: false,
         }
     }
     /// What CUBIC knew is of another path.
@@ -509,8 +513,9 @@ impl Inrpp {
     fn note_loss(&mut self, loss: &Loss) {
         match &mut self.flow {
             Loop::Open => {}
-            // Without SACK duplicates earn none.
-            Loop::Closed { credits, .. } => *credits = (*credits).max(1),
+            // Duplicates have earned none.
+            Loop::Closed { credits, .. } if !self.tcp.sacks => *credits = (*credits).max(1),
+            Loop::Closed { .. } => {}
             Loop::Ramp { cwnd_bytes } => {
                 let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
                 *cwnd_bytes = left.max(self.mss_bytes);
@@ -647,6 +652,7 @@ impl Controller for Inrpp {
         if let (Some(rto), Some(_)) = (&mut self.held_rto, ack.rtt_sample) {
             *rto = rto.mul_div(3, 4); // rule 9
         }
+        self.tcp.sacks |= ack.duplicate && ack.delivered_bytes > 0;
         if self.pooled {
             self.tcp.fate.on_delivered(now, &ack.rtt, ack.delivered_bytes);
             self.tcp.fate.age(self.mss_bytes);
