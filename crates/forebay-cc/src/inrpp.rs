@@ -7,8 +7,8 @@
 //!
 //! 1. Open loop: no limit but the first flight and sixteen times what has arrived in a round trip;
 //!    after a loss without a request, the initial window and once that: whether the path holds is
-//!    not known before. What was in flight at a loss may be, and its repair. The turns that a host
-//!    gives its flows share its link between them (processor sharing).
+//!    not known before. The turns that a host gives its flows share its link between them
+//!    (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
 //!    by its number or by SACK, or for all of up to 64 that one ACK reports, and `credits -= 1` for
 //!    each packet sent: new data, retransmission or FIN. Partial segments add up; an ACK that
@@ -40,7 +40,9 @@
 //!    that drops has asked before; where of the last 256 to 1 024 packets more than one in eight
 //!    was lost, and no router had asked since those had been sent, the flow is one of CUBIC too,
 //!    until a router asks it. The longest run of packets lost one after the other does not count:
-//!    a router that restarts loses what it holds of a flow, once. It begins with what was
+//!    a router that restarts loses what it holds of a flow, once. Of a flow that no router has
+//!    asked 32 packets are enough, and runs count: what a drop-tail queue drops of a flow that
+//!    sends at the rate of its interface is a run. It begins with what was
 //!    delivered in the last round trip as its window: from the initial one, repairing that many
 //!    losses, for which no window grows, would take for ever.
 //! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, less a quarter
@@ -109,6 +111,8 @@ const RAMP_PART: u64 = 4;
 
 /// Packets, lost or delivered, before their losses say anything: rule 8.
 const JUDGED_PACKETS: u64 = 256;
+/// The same of a flow that no router has asked.
+const UNASKED_PACKETS: u64 = 32;
 /// Of as many, half of what was counted is forgotten.
 const REMEMBERED_PACKETS: u64 = 1024;
 /// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
@@ -252,9 +256,6 @@ struct Fate {
     longest_run_bytes: u64,
     /// The last run: the transmission number after it, and its bytes.
     run: (u64, u64),
-    /// What was in flight at the last loss, and what was lost: so much may be, or the repair would
-    /// wait for all that caches hold.
-    at_loss_bytes: u64,
     /// When an ACK brought a nonce last.
     asked_at: Option<Time>,
     /// When the current round trip began, and what was delivered in it and in the one before.
@@ -325,10 +326,15 @@ impl Fate {
         self.lost_bytes += bytes;
     }
     /// Without the longest run, which is what a router lost that restarted, or a link that failed.
+    /// Where no router has asked there may be none that holds, and a queue loses runs as well.
     fn is_unheld(&self, mss_bytes: u64) -> bool {
         let all = self.delivered_bytes + self.lost_bytes;
-        let lost_bytes = self.lost_bytes.saturating_sub(self.longest_run_bytes);
-        all >= JUDGED_PACKETS * mss_bytes && lost_bytes > all / LOSS_SHARE
+        let (judged_packets, spared_bytes) = match self.asked_at {
+            Some(_) => (JUDGED_PACKETS, self.longest_run_bytes),
+            None => (UNASKED_PACKETS, 0),
+        };
+        let lost_bytes = self.lost_bytes.saturating_sub(spared_bytes);
+        all >= judged_packets * mss_bytes && lost_bytes > all / LOSS_SHARE
     }
 }
 
@@ -522,7 +528,6 @@ impl Inrpp {
             }
         }
         let fate = &mut self.tcp.fate;
-        fate.at_loss_bytes = loss.in_flight_bytes + u64::from(loss.bytes);
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
             return;
         }
@@ -538,7 +543,7 @@ impl Inrpp {
             0 => first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
             _ => init.initial_window_bytes.saturating_add(round_bytes),
         };
-        bytes.max(fate.at_loss_bytes).min(Limits::MAX_CWND_BYTES)
+        bytes.min(Limits::MAX_CWND_BYTES)
     }
     /// No router holds the excess: the flow is one of CUBIC.
     fn fall_back(&mut self) {

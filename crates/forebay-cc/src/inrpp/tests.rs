@@ -303,10 +303,6 @@ fn the_open_loop_has_no_more_in_flight_than_some_round_trips_of_arrivals() {
     assert_eq!(inrpp.limits().cwnd_bytes, FIRST_FLIGHT_BYTES + 16 * 20 * MSS);
     lose(&mut inrpp, NOW);
     assert_eq!(inrpp.limits().cwnd_bytes, 10 * MSS + 20 * MSS);
-    let (bytes, in_flight_bytes) = (MSS as u32, 900 * MSS);
-    let lost = Loss { tag: Tag(0), number: 0, bytes, sent_at: NOW, in_flight_bytes };
-    inrpp.on_loss(NOW, &lost);
-    assert_eq!(inrpp.limits().cwnd_bytes, 901 * MSS, "the repair leaves, whatever caches hold");
 }
 
 #[test]
@@ -382,10 +378,10 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
     let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::HoldTolerant);
     let (nothing, before) = (signal(BackPressureSignal::Nothing, 3, 0), Time::from_millis(900));
     let mut inrpp = open();
-    (0..255).for_each(|_| lose(&mut inrpp, before));
-    assert!(pooled(&inrpp), "255 packets say nothing");
+    (0..31).for_each(|_| lose(&mut inrpp, before));
+    assert!(pooled(&inrpp), "31 packets say nothing");
     lose(&mut inrpp, before);
-    assert!(!pooled(&inrpp), "256 do");
+    assert!(!pooled(&inrpp), "32 do");
     assert_eq!(inrpp.limits(), Cubic::new(&cubic::Params::default(), init(10)).limits());
     (0..100).for_each(|_| hear(&mut inrpp, nothing));
     assert!(!pooled(&inrpp), "for good, unless somebody asks");
@@ -411,7 +407,10 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
     hear(&mut inrpp, signal(BackPressureSignal::SlowDown, 3, 7));
     (0..1_000).for_each(|_| lose(&mut inrpp, before));
     assert!(pooled(&inrpp));
-    (0..256).for_each(|_| lose(&mut inrpp, NOW + Span::from_millis(1)));
+    let after = NOW + Span::from_millis(1);
+    (0..255).for_each(|_| lose(&mut inrpp, after));
+    assert!(pooled(&inrpp), "of one that is asked 255 packets say nothing");
+    (0..2).for_each(|_| lose(&mut inrpp, after));
     assert!(!pooled(&inrpp), "he had been silent when these were sent");
 }
 
