@@ -289,6 +289,10 @@ impl Fate {
             self.round = (now, 0);
         }
     }
+    /// What arrives in a round trip.
+    fn arrived_bytes(&self) -> u64 {
+        self.round_bytes.max(self.round.1)
+    }
     /// An ACK of a flow that no router has asked. True if too much has been missing for too long.
     fn misses(&mut self, now: Time, ack: &Ack<'_>, mss_bytes: u64) -> bool {
         let newest = ack.newest.map_or(0, |(Tag(sent_bytes), _)| sent_bytes);
@@ -538,7 +542,7 @@ impl Inrpp {
     #[inline]
     fn open_bytes(&self) -> u64 {
         let Tcp { init, fate, first_flight_bytes, .. } = &*self.tcp;
-        let round_bytes = fate.round_bytes.max(fate.round.1);
+        let round_bytes = fate.arrived_bytes();
         let bytes = match fate.lost_bytes {
             0 => first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
             _ => init.initial_window_bytes.saturating_add(round_bytes),
@@ -553,7 +557,7 @@ impl Inrpp {
         (self.pooled, self.unheld) = (false, true);
         self.renew_echo();
         let Tcp { init, fate, .. } = &mut *self.tcp;
-        init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
+        init.initial_window_bytes = init.initial_window_bytes.max(fate.arrived_bytes());
         *fate = Fate::default();
         self.tcp.restart();
     }

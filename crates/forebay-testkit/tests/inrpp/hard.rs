@@ -361,13 +361,13 @@ fn two_thousand_flows() {
 
 /// The router before the bottleneck of 10 Mbit/s, at it, or after it is the only one that speaks
 /// INRPP. At it, its cache holds; elsewhere the flows are CUBIC, and take as long.
-fn alone(router: Option<usize>, kind: usize) -> Result {
+fn alone(router: Option<usize>, kind: usize, apart_ms: u64) -> Result {
     let mut lab = Lab::chain(&[400, 10, 400], ROOMY);
     for other in (0..4).filter(|&r| Some(r) != router) {
         lab = lab.plain(other);
     }
     for i in 0..4 {
-        lab.flow((0, 3), 50 * i, Some(3_000_000), kind);
+        lab.flow((0, 3), apart_ms * i, Some(3_000_000), kind);
     }
     run(&lab.world.spec, None)
 }
@@ -380,23 +380,32 @@ fn show_alone(name: &str, inrpp: &Result, cubic: &Result) {
 
 #[test]
 fn one_router_alone() {
-    let cubic = alone(None, 1);
-    let nowhere = alone(None, 0);
+    let cubic = alone(None, 1, 50);
+    let nowhere = alone(None, 0, 50);
     show_alone("nowhere near", &nowhere, &cubic);
     assert!(nowhere.last_s < cubic.last_s * 1.05, "{nowhere:?} beside {cubic:?}");
-    let at = alone(Some(1), 0);
+    let at = alone(Some(1), 0, 50);
     show_alone("at", &at, &cubic);
     assert!(at.ratio < 1.02 && at.cache_drops == 0, "{at:?}");
 }
 
+/// Which flows lose their first packets decides when the last one is complete: on average of
+/// sixteen starts.
 #[test]
 fn one_router_elsewhere() {
-    let cubic = alone(None, 1);
-    let results =
-        [(0, "before"), (2, "behind")].map(|(router, name)| (name, alone(Some(router), 0)));
-    results.iter().for_each(|(name, result)| show_alone(name, result, &cubic));
-    let good = results.iter().all(|(_, result)| result.last_s < cubic.last_s * 1.05);
-    assert!(good, "{results:?} beside {cubic:?}");
+    let starts = 35..51;
+    let mean = |results: &[Result]| -> f64 {
+        results.iter().map(|result| result.last_s).sum::<f64>() / results.len() as f64
+    };
+    let cubic: Vec<_> = starts.clone().map(|apart_ms| alone(None, 1, apart_ms)).collect();
+    for (router, name) in [(0, "before"), (2, "after")] {
+        let ours: Vec<_> =
+            starts.clone().map(|apart_ms| alone(Some(router), 0, apart_ms)).collect();
+        ours.iter().zip(&cubic).for_each(|(ours, cubic)| show_alone(name, ours, cubic));
+        let (last_s, theirs_s) = (mean(&ours), mean(&cubic));
+        println!("{last_s:.3} {theirs_s:.3}");
+        assert!(last_s < theirs_s * 1.05, "{name}: {last_s} s beside {theirs_s} s");
+    }
 }
 
 /// Each flow has its turn at the port, whatever it speaks: 1 of 51 parts of the link.
