@@ -69,7 +69,7 @@ fn needs(registry: &Registry, entry: &Algorithm) -> Option<String> {
             "Links between routers carry packets that are {room_bytes} bytes longer."
         ));
     }
-    if entry.ack_policy() == Some(AckPolicy::EveryPacket) {
+    if entry.demands_acks() || entry.ack_policy() == Some(AckPolicy::EveryPacket) {
         needs.push("An ACK for each packet, whatever [tcp] says.".to_string());
     }
     if bundle.buffers_hold_a_flow {

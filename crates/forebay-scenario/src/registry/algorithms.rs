@@ -6,7 +6,8 @@ use crate::registry::protocol::NetworkRequirements;
 use crate::registry::{Chosen, Controllers, Line, Registry, first_line};
 use forebay_base::{Rng, Stream};
 use forebay_cc::{
-    AckPolicy, AnyController, AnyFeedback, Controller, Entry, Init, ParamError, Spec, TABLE,
+    AckPolicy, AnyController, AnyFeedback, Controller, Entry, Feedback, Init, ParamError, Spec,
+    TABLE,
 };
 use serde_json::Value as Json;
 use std::sync::Arc;
@@ -118,6 +119,11 @@ impl Algorithm {
             rng: Rng::new(0, Stream::Controller, 0),
         };
         self.spec().build(init).ack_policy()
+    }
+    /// True if its receivers demand an ACK for each packet as a rule, whatever `ack_policy` says.
+    pub fn demands_acks(&self) -> bool {
+        let feedback = self.spec().feedback_maker();
+        feedback().demands_acks()
     }
 
     /// The schema of its parameters.
