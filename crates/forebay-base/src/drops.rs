@@ -41,6 +41,8 @@ reasons! {
     TooBig => "too_big",
     /// A cache had no room.
     CacheFull => "cache_full",
+    /// A copy of a packet that waits in the cache that it came to.
+    CacheDuplicate => "cache_duplicate",
     /// No socket at the destination takes it.
     NoSocket => "no_socket",
     /// A middlebox on the link passes no fragments.

@@ -256,7 +256,9 @@ pub enum LossPolicy {
     /// - A hole of at most 3 segments is lost `max(1 s, min RTT / 4, 2 x the longest lateness)`
     ///   after something further on has arrived, if at most an eighth of what has arrived out of
     ///   order is missing; once a packet of the path was lost, whatever is missing, and with 200 ms
-    ///   instead of 1 s. More after each DSACK.
+    ///   instead of 1 s; after a quarter of the smallest RTT on a
+    ///   [path that keeps order](Controller::path_keeps_order). More after each DSACK. Without SACK
+    ///   the third duplicate ACK shows the hole.
     /// - Retransmissions, which caches serve first: declared lost after max(200 ms, 6 x the longest
     ///   time that others took), less 1/64 for each that arrives, if something sent later has
     ///   arrived, or if no other has arrived for as long and something has; before one has arrived,
@@ -510,6 +512,11 @@ pub trait Controller: Send {
     /// is.
     fn rto_floor(&self) -> Span {
         Span::ZERO
+    }
+    /// With [`LossPolicy::HoldTolerant`]: no packet of the path comes late on another way, as far
+    /// as is known. Asked when [`Controller::loss_policy`] is.
+    fn path_keeps_order(&self) -> bool {
+        false
     }
     /// When the receiver is to send ACKs; None: as the transport is configured.
     fn ack_policy(&self) -> Option<AckPolicy> {

@@ -99,6 +99,11 @@ pub trait Feedback: Send {
     }
     /// An IP packet of the path came, whole or a fragment.
     fn on_piece(&mut self, _now: Time, _piece: &PieceView) {}
+    /// True if it demands an ACK for each packet as a rule, whatever the ACK policy is: what models
+    /// of the path go by. Never changes.
+    fn demands_acks(&self) -> bool {
+        false
+    }
     /// A datagram of the path is complete.
     fn on_datagram(&mut self, _now: Time, _datagram: &DatagramView<'_>) -> AckDemand {
         AckDemand::Policy

@@ -5,30 +5,35 @@
 //! they fill, routers write back-pressure signals on ACKs. The receiver puts that option on every
 //! ACK, empty; the sender echoes its nonce on all data, so that routers know the packets meant.
 //!
-//! 1. Open loop: no limit. The turns that a host gives its flows share its link between them
-//!    (processor sharing).
+//! 1. Open loop: no limit but the first flight and sixteen times what has arrived in a round trip;
+//!    after a loss without a request, the initial window and once that: whether the path holds is
+//!    not known before. What was in flight at a loss may be, and its repair. The turns that a host
+//!    gives its flows share its link between them (processor sharing).
 //! 2. Closed loop: `credits = min(credits + 1, 2)` for each segment that an ACK says has arrived,
-//!    by its number or by SACK, and `credits -= 1` for each packet sent: new data, retransmission
-//!    or FIN. Partial segments add up; an ACK that acknowledges nothing new earns no
-//!    credit. With nothing in flight no ACK would come: then it is one credit at least.
+//!    by its number or by SACK, or for all of up to 64 that one ACK reports, and `credits -= 1` for
+//!    each packet sent: new data, retransmission or FIN. Partial segments add up; an ACK that
+//!    acknowledges nothing new earns no credit. With nothing in flight no ACK would come: then it
+//!    is one credit at least.
 //! 3. Each ACK decides. Slow-down closes the loop; pause as well, and is worth no packet, unless
 //!    nothing else is in flight. Cancel, or nothing, ends the closed loop in a ramp, never at full
 //!    rate: the router that asked has room for little more than before. An ACK without the option
 //!    resends the last signal.
 //! 4. Echo: the nonce of the last ACK; none if that ACK said cancel.
 //! 5. Ramp: `cwnd += min(delivered, 2)` segments for each ACK up to 4, which doubles it in a round
-//!    trip, a quarter of that from there on, until a router asks or the window no longer limits.
-//!    `cwnd -= lost`, at least 1: losses were in no cache, though they counted as in flight. It
-//!    begins with
-//!    `cwnd = max(in flight, allowance, 1)` segments. An ACK with an allowance begins it in the
-//!    open loop too, the SYN-ACK for instance: a congested router has room for that many packets
-//!    of the flow. Timeout: the first segment that is not SACKed is retransmitted, with credits or
-//!    without. A flow that no router ever slowed down or gave an allowance stays in the open loop;
-//!    another begins the ramp with 1 segment.
-//! 6. Holes: [`LossPolicy::HoldTolerant`]. No loss changes what may be sent: caches were there to
-//!    prevent congestive ones.
+//!    trip, `min(delivered, 8) / 4` from there on, until a router asks or the window no longer
+//!    limits. `cwnd -= lost`, at least 1: losses were in no cache, though they counted as in
+//!    flight. It begins with `cwnd = max(in flight, allowance, 1)` segments. An ACK with an
+//!    allowance begins it in the open loop too, the SYN-ACK for instance: a congested router has
+//!    room for that many packets of the flow. Timeout: the first segment that is not SACKed is
+//!    retransmitted, with credits or without. A flow that no router ever slowed down or gave an
+//!    allowance stays in the open loop; another begins the ramp with 1 segment.
+//! 6. Holes: [`LossPolicy::HoldTolerant`]. Losses change what may be sent as 1 and 5 say: caches
+//!    were there to prevent congestive ones. Without SACK duplicate ACKs earn nothing, and the
+//!    repair of a loss needs no credit. Routers say whether they know a detour; where none does, a
+//!    hole is a loss after a quarter of an RTT.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
-//!    flow is one of CUBIC in all respects but the echo and an ACK for every packet. The count
+//!    flow is one of CUBIC in all respects. Its data carry a void option instead of the echo, so
+//!    that its receiver acknowledges as the configuration says, and not every packet. The count
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
 //! 8. A bottleneck without INRPP between INRPP routers: they are counted, but none holds. A cache
@@ -59,8 +64,8 @@
 //! 13. The window of a SYN-ACK is not scaled (RFC 7323 section 2.2), and a round trip is long
 //!     where it would be filled by more than 65 535 bytes. So the receiver sends an ACK with the
 //!     scaled window right after the SYN-ACK, and routers write on a SYN-ACK on which nobody asks
-//!     anything for how many packets of the flow they have room. The first flight of a client has
-//!     that many, and 65 535 bytes in any case, until something has arrived.
+//!     anything for how many packets of the flow they have room. The first flight has that
+//!     many, and 65 535 bytes in any case.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.
@@ -71,23 +76,28 @@
 //! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
 //! is not followed by a burst; a host with several flows shares its link between them.
 
+mod receiver;
+
+pub use receiver::InrppReceiver;
+
 use crate::ParamError;
 use crate::controller::{
-    Ack, AckPolicy, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy,
-    NextPacket, Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
+    Ack, Congestion, Controller, HeaderEdits, Init, Limits, Loss, LossPolicy, NextPacket,
+    Recovered, RecoveryOwner, RttView, Sent, Sibling, Tag, Timeout, Traits,
 };
 use crate::cubic::{self, Cubic};
-use crate::feedback::{AckDemand, DatagramView, Feedback};
 use alloc::boxed::Box;
 use forebay_base::require;
-use forebay_base::{MAX_OPTION_BYTES, OptionList, Span, Time};
-use forebay_signal::inrpp::guard::{GUARDED_BYTES, GUARDED_SYN_BYTES};
+use forebay_base::{OptionList, Span, Time};
+use forebay_signal::inrpp::guard::GUARDED_BYTES;
 use forebay_signal::inrpp::{
     BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, Nonce, Notice,
-    PATH_DIGEST_BYTES, PathDigest, Returned,
+    PathDigest, Returned,
 };
 use serde::{Deserialize, Serialize};
 
+/// Credits that one ACK is worth at most.
+const MOST_CREDITS: u64 = 64;
 /// Segments that one ACK adds at most in the ramp (RFC 3465 section 2.2: L = 2).
 const RAMP_SEGMENTS_PER_ACK: u64 = 2;
 /// Segments up to which the ramp doubles in a round trip.
@@ -103,9 +113,11 @@ const JUDGED_PACKETS: u64 = 256;
 const REMEMBERED_PACKETS: u64 = 1024;
 /// Packets up to the newest that has arrived, before those that are missing say anything: rule 10.
 const SEEN_PACKETS: u64 = 64;
+/// The open loop has in flight no more than so many times what arrived in a round trip.
+const OPEN_ROUNDS: u64 = 16;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
-/// The first flight of a client, unless routers have room for more: all that the window of a
+/// The first flight, unless routers have room for more: all that the window of a
 /// SYN-ACK allows without scaling.
 const FIRST_FLIGHT_BYTES: u64 = 65_535;
 /// A path that loses more than one packet in this many without a request does not hold its excess.
@@ -203,12 +215,26 @@ struct Tcp {
     fate: Fate,
     /// What the last timeout took away.
     before_timeout: Option<Loop>,
+    /// What may be in flight before anything has arrived: rule 13.
+    first_flight_bytes: u64,
+    /// A router of the path has said that it knows a detour: packets may come late.
+    detours: bool,
+    /// A duplicate ACK has reported what arrived.
+    sacks: bool,
 }
 
 impl Tcp {
     fn new(init: Init) -> Tcp {
         let cubic = Cubic::new(&cubic::Params::default(), init.clone());
-        Tcp { cubic, init, fate: Fate::default(), before_timeout: None }
+        Tcp {
+            cubic,
+            init,
+            fate: Fate::default(),
+            before_timeout: None,
+            first_flight_bytes: FIRST_FLIGHT_BYTES,
+            detours: false,
+            sacks: false,
+        }
     }
     /// What CUBIC knew is of another path.
     fn restart(&mut self) {
@@ -226,6 +252,9 @@ struct Fate {
     longest_run_bytes: u64,
     /// The last run: the transmission number after it, and its bytes.
     run: (u64, u64),
+    /// What was in flight at the last loss, and what was lost: so much may be, or the repair would
+    /// wait for all that caches hold.
+    at_loss_bytes: u64,
     /// When an ACK brought a nonce last.
     asked_at: Option<Time>,
     /// When the current round trip began, and what was delivered in it and in the one before.
@@ -323,8 +352,6 @@ pub struct Inrpp {
     held_rto: Option<Span>,
     /// It has sent a SYN: it is the client.
     opens: bool,
-    /// What may be sent before anything has arrived: rule 13.
-    first_flight_bytes: u64,
     /// Data carry notices: rules 11 and 12.
     notifies: bool,
     /// The echo of `nonce`, or an empty notice, ready to be written.
@@ -335,6 +362,12 @@ pub struct Inrpp {
 fn echo_of(nonce: Option<Nonce>) -> OptionList {
     let mut options = OptionList::EMPTY;
     Echo(nonce).push(&mut options).expect("8 bytes fit into 40");
+    options
+}
+
+fn void_echo() -> OptionList {
+    let mut options = OptionList::EMPTY;
+    Echo::push_void(&mut options).expect("8 bytes fit into 40");
     options
 }
 
@@ -362,7 +395,6 @@ impl Inrpp {
             nonce: None,
             held_rto: None,
             opens: false,
-            first_flight_bytes: Limits::MAX_CWND_BYTES,
             notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
             tcp: Box::new(Tcp::new(init)),
@@ -381,6 +413,12 @@ impl Inrpp {
             return signal.map(|_| BackPressure { routers: 1, ..BackPressure::default() });
         }
         signal
+    }
+    /// What data carry from now on, unless that is notices.
+    fn renew_echo(&mut self) {
+        if !self.notifies {
+            self.option = if self.pooled { echo_of(self.nonce) } else { void_echo() };
+        }
     }
     fn is_greedy(&self) -> bool {
         matches!(self.params.misbehaves, Misbehaviour::GreedySender)
@@ -404,7 +442,7 @@ impl Inrpp {
             return signal;
         }
         let offered_bytes = u64::from(signal.allowance) * self.mss_bytes;
-        self.first_flight_bytes = offered_bytes.max(FIRST_FLIGHT_BYTES);
+        self.tcp.first_flight_bytes = offered_bytes.max(FIRST_FLIGHT_BYTES);
         BackPressure { allowance: 0, ..signal }
     }
 
@@ -417,15 +455,14 @@ impl Inrpp {
             self.come_back();
         }
         self.count_routers(signal.routers);
+        self.tcp.detours |= signal.detours;
         if signal.nonce.is_some() {
             self.tcp.fate.asked_at = Some(now);
         }
         let nonce = signal.nonce.filter(|_| signal.ask != BackPressureSignal::Cancel);
         if nonce != self.nonce {
             self.nonce = nonce;
-            if !self.notifies {
-                self.option = echo_of(nonce);
-            }
+            self.renew_echo();
         }
         if nonce.is_some() {
             self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
@@ -465,6 +502,7 @@ impl Inrpp {
         if first || self.contrary >= self.params.switch_acks {
             self.pooled = pooled;
             self.contrary = 0;
+            self.renew_echo();
             if !pooled {
                 self.tcp.restart();
             }
@@ -473,16 +511,34 @@ impl Inrpp {
 
     /// Rule 8.
     fn note_loss(&mut self, loss: &Loss) {
-        if let Loop::Ramp { cwnd_bytes } = &mut self.flow {
-            let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
-            *cwnd_bytes = left.max(self.mss_bytes);
+        match &mut self.flow {
+            Loop::Open => {}
+            // Duplicates have earned none.
+            Loop::Closed { credits, .. } if !self.tcp.sacks => *credits = (*credits).max(1),
+            Loop::Closed { .. } => {}
+            Loop::Ramp { cwnd_bytes } => {
+                let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
+                *cwnd_bytes = left.max(self.mss_bytes);
+            }
         }
         let fate = &mut self.tcp.fate;
+        fate.at_loss_bytes = loss.in_flight_bytes + u64::from(loss.bytes);
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {
             return;
         }
         fate.on_lost(loss);
         if fate.is_unheld(self.mss_bytes) { self.fall_back() } else { fate.age(self.mss_bytes) }
+    }
+    /// Rule 1: what may be in flight in the open loop.
+    #[inline]
+    fn open_bytes(&self) -> u64 {
+        let Tcp { init, fate, first_flight_bytes, .. } = &*self.tcp;
+        let round_bytes = fate.round_bytes.max(fate.round.1);
+        let bytes = match fate.lost_bytes {
+            0 => first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
+            _ => init.initial_window_bytes.saturating_add(round_bytes),
+        };
+        bytes.max(fate.at_loss_bytes).min(Limits::MAX_CWND_BYTES)
     }
     /// No router holds the excess: the flow is one of CUBIC.
     fn fall_back(&mut self) {
@@ -490,6 +546,7 @@ impl Inrpp {
             return;
         }
         (self.pooled, self.unheld) = (false, true);
+        self.renew_echo();
         let Tcp { init, fate, .. } = &mut *self.tcp;
         init.initial_window_bytes = init.initial_window_bytes.max(fate.round_bytes);
         *fate = Fate::default();
@@ -498,6 +555,7 @@ impl Inrpp {
     /// A router does hold the excess: it has asked.
     fn come_back(&mut self) {
         (self.pooled, self.unheld, self.contrary) = (true, false, 0);
+        self.renew_echo();
     }
 
     /// An ACK delivered `delivered_bytes` and left `in_flight_bytes` in flight: rules 2, 3 and 5.
@@ -507,10 +565,10 @@ impl Inrpp {
             Loop::Closed { credits, owed_bytes } => {
                 if !paused {
                     *owed_bytes += delivered_bytes;
-                    let segments =
-                        (*owed_bytes / self.mss_bytes).min(self.params.max_credits.into());
+                    let segments = (*owed_bytes / self.mss_bytes).min(MOST_CREDITS) as u32;
                     *owed_bytes %= self.mss_bytes;
-                    *credits = (*credits + segments as u32).min(self.params.max_credits);
+                    let most = self.params.max_credits.max(segments);
+                    *credits = (*credits + segments).min(most).max(*credits);
                 }
                 if in_flight_bytes == 0 {
                     *credits = (*credits).max(1);
@@ -519,7 +577,8 @@ impl Inrpp {
             Loop::Ramp { cwnd_bytes } => {
                 let small = *cwnd_bytes < RAMP_SMALL_SEGMENTS * self.mss_bytes;
                 let part = if small { 1 } else { RAMP_PART };
-                *cwnd_bytes += delivered_bytes.min(RAMP_SEGMENTS_PER_ACK * self.mss_bytes) / part;
+                let most = RAMP_SEGMENTS_PER_ACK * part * self.mss_bytes;
+                *cwnd_bytes += delivered_bytes.min(most) / part;
                 if *cwnd_bytes >= Limits::MAX_CWND_BYTES {
                     self.flow = Loop::Open;
                 }
@@ -537,8 +596,7 @@ impl Controller for Inrpp {
         match self.flow {
             Loop::Open => {
                 let wary = self.tcp.fate.missing.map(|missing| missing.in_flight_bytes);
-                let most = self.first_flight_bytes;
-                Limits::window(wary.unwrap_or(most))
+                Limits::window(wary.unwrap_or(u64::MAX).min(self.open_bytes()))
             }
             Loop::Closed { credits, .. } => Limits {
                 credits: Some(u64::from(credits)),
@@ -564,6 +622,7 @@ impl Controller for Inrpp {
             self.hear(now, signal, 0);
             self.take_ack(0, 0, false);
         }
+        self.renew_echo();
         self.tcp.cubic.on_established(now, rtt, options);
     }
 
@@ -576,15 +635,16 @@ impl Controller for Inrpp {
             // The retransmission of a timeout leaves without one.
             *credits = credits.saturating_sub(1);
         }
+        // Caches serve a repair first: it says nothing of what was sent before it.
+        if sent.retransmission {
+            return Tag(0);
+        }
         let fate = &mut self.tcp.fate;
         fate.sent_bytes += u64::from(sent.bytes);
         Tag(fate.sent_bytes)
     }
 
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        if ack.delivered_bytes > 0 {
-            self.first_flight_bytes = Limits::MAX_CWND_BYTES;
-        }
         let signal = ack.options.and_then(|options| self.signal(options));
         if let Some(signal) = signal {
             self.hear(now, signal, ack.prior_in_flight_bytes);
@@ -592,6 +652,7 @@ impl Controller for Inrpp {
         if let (Some(rto), Some(_)) = (&mut self.held_rto, ack.rtt_sample) {
             *rto = rto.mul_div(3, 4); // rule 9
         }
+        self.tcp.sacks |= ack.duplicate && ack.delivered_bytes > 0;
         if self.pooled {
             self.tcp.fate.on_delivered(now, &ack.rtt, ack.delivered_bytes);
             self.tcp.fate.age(self.mss_bytes);
@@ -656,8 +717,8 @@ impl Controller for Inrpp {
         self.held_rto.filter(|_| self.pooled && self.nonce.is_some()).unwrap_or(Span::ZERO)
     }
 
-    fn ack_policy(&self) -> Option<AckPolicy> {
-        Some(AckPolicy::EveryPacket)
+    fn path_keeps_order(&self) -> bool {
+        self.heard && !self.tcp.detours
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {
@@ -700,117 +761,6 @@ impl Controller for Inrpp {
             Loop::Closed { .. } => "closed",
             Loop::Ramp { .. } => "ramp",
         }
-    }
-}
-
-/// What the packets of the peer have shown.
-#[derive(Clone, Copy, Debug)]
-enum Peer {
-    /// Nothing: it may speak plain TCP.
-    Silent,
-    /// Its SYN came, which brought this.
-    Opening(PathDigest),
-    /// It speaks INRPP. Its data have not come yet.
-    Opened,
-    /// Its data carry the echo.
-    Echoes,
-    /// Its data carry notices; what the last one says.
-    Notices(BackPressure),
-}
-
-/// The receiver of one path: an empty back-pressure option on every ACK of a sender that speaks
-/// INRPP, for routers to overwrite. Next to timestamps (10 bytes of 40) and this (10) an ACK has
-/// room for two SACK blocks (18); a SYN-ACK holds 9 of its own, 8 of the digest of its path and
-/// both of these: 37. A sender whose data carry notices has the last of them on each ACK instead:
-/// as long, and 39 on a SYN-ACK with a notice in place of the digest. Room for a code makes it 17
-/// bytes, beside which one SACK block fits, and 21 with the digest: 40 on a SYN-ACK. What is
-/// returned has no code.
-#[derive(Clone, Debug)]
-pub struct InrppReceiver {
-    peer: Peer,
-    guarded: bool,
-    /// What its ACKs say; empty, if it behaves.
-    says: BackPressure,
-    /// The forged signal replaces what the peer's notices say, too.
-    forges: bool,
-    ack_parts: u8,
-}
-
-impl InrppReceiver {
-    /// A receiver that has seen no packet yet.
-    pub fn new(params: &Params) -> InrppReceiver {
-        let (mut says, mut forges, mut ack_parts) = (BackPressure::default(), false, 1);
-        match params.misbehaves {
-            Misbehaviour::None | Misbehaviour::GreedySender => {}
-            Misbehaviour::SplitAcks(parts) => ack_parts = parts,
-            Misbehaviour::ForgingReceiver(signal) => (says, forges) = (signal, true),
-        }
-        InrppReceiver { peer: Peer::Silent, guarded: params.guarded, says, forges, ack_parts }
-    }
-    /// A packet came that may change what is known.
-    fn learn(&mut self, options: Option<&OptionList>) {
-        if let Peer::Opening(_) = self.peer {
-            self.peer = Peer::Opened;
-        }
-        let Some(options) = options else { return };
-        if let Some(digest) = PathDigest::find(options) {
-            // That of a SYN-ACK has back-pressure beside it; the data of a server carry the echo.
-            let answers = BackPressure::find(options).is_some();
-            self.peer = if answers { Peer::Echoes } else { Peer::Opening(digest) };
-        } else if let Some(Notice(last)) = Notice::find(options) {
-            // Pure ACKs carry none: the last word stands.
-            self.peer = Peer::Notices(last);
-        } else if Echo::find(options).is_some() {
-            self.peer = Peer::Echoes;
-        }
-    }
-}
-
-impl Feedback for InrppReceiver {
-    fn wants_pieces(&self) -> bool {
-        false
-    }
-    fn ack_parts(&self) -> u8 {
-        self.ack_parts
-    }
-    fn widens_window(&self) -> bool {
-        !matches!(self.peer, Peer::Silent)
-    }
-    fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
-        if !matches!(self.peer, Peer::Echoes) {
-            self.learn(datagram.options);
-        }
-        AckDemand::Policy
-    }
-
-    /// A cache keeps a flow's packets in order, except retransmissions: no duplicate waits
-    /// there until sequence numbers come round.
-    fn wants_paws(&self) -> bool {
-        matches!(self.peer, Peer::Silent)
-    }
-
-    fn fill(&mut self, _now: Time, options: &mut OptionList) {
-        // Where other options leave no room the ACK goes without: the sender keeps to the last
-        // word.
-        let room = (MAX_OPTION_BYTES - options.len()) as u16;
-        let empty = self.says;
-        let pushed = match (self.peer, self.guarded) {
-            (Peer::Silent, _) => Ok(()),
-            (Peer::Opening(digest), true) if room >= GUARDED_SYN_BYTES => {
-                empty.push_guarded_on_syn(digest, options)
-            }
-            (Peer::Opening(digest), false) if room >= BACK_PRESSURE_BYTES + PATH_DIGEST_BYTES => {
-                empty.push(options).and_then(|()| digest.push(options))
-            }
-            (Peer::Notices(last), _) if room >= BACK_PRESSURE_BYTES => {
-                Returned(if self.forges { self.says } else { last }).push(options)
-            }
-            (Peer::Notices(_), _) => Ok(()),
-            (_, true) if room >= GUARDED_BYTES => empty.push_guarded(options),
-            (_, false) if room >= BACK_PRESSURE_BYTES => empty.push(options),
-            _ => Ok(()),
-        };
-        pushed.expect("the room was computed");
     }
 }
 

@@ -252,6 +252,9 @@ impl Controller for AnyController {
     fn rto_floor(&self) -> Span {
         each_controller!(self, c => c.rto_floor())
     }
+    fn path_keeps_order(&self) -> bool {
+        each_controller!(self, c => c.path_keeps_order())
+    }
     fn ack_policy(&self) -> Option<AckPolicy> {
         each_controller!(self, c => c.ack_policy())
     }
@@ -301,6 +304,9 @@ impl Feedback for AnyFeedback {
     #[inline]
     fn clocks_acks(&self) -> bool {
         each_feedback!(self, f => f.clocks_acks(), none => false)
+    }
+    fn demands_acks(&self) -> bool {
+        each_feedback!(self, f => f.demands_acks(), none => false)
     }
     fn ack_parts(&self) -> u8 {
         each_feedback!(self, f => f.ack_parts(), none => 1)

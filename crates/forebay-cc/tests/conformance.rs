@@ -256,6 +256,7 @@ impl Sender {
             ask: asks[self.rng.below(5) as usize],
             allowance: self.rng.below(128).saturating_sub(64) as u16,
             routers: (self.rng.below(16) / 2) as u8,
+            detours: self.rng.below(2) == 0,
             nonce: Nonce::new(self.rng.below(3) as u32),
         };
         let mut options = OptionList::EMPTY;
@@ -558,6 +559,10 @@ impl Controller for Probe {
         self.note("rto_floor");
         Span::from_secs(7)
     }
+    fn path_keeps_order(&self) -> bool {
+        self.note("path_keeps_order");
+        true
+    }
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.note("ack_policy");
         Some(AckPolicy::EveryPacket)
@@ -609,6 +614,10 @@ impl Feedback for Probe {
     }
     fn clocks_acks(&self) -> bool {
         self.note("clocks_acks");
+        true
+    }
+    fn demands_acks(&self) -> bool {
+        self.note("demands_acks");
         true
     }
     fn ack_parts(&self) -> u8 {
@@ -665,6 +674,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     any.on_spurious(now);
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
     assert_eq!(any.rto_floor(), Span::from_secs(7));
+    assert!(any.path_keeps_order());
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     let next = next_packet(number);
@@ -718,6 +728,7 @@ fn no_method_of_feedback_is_lost_at_the_door() {
         head: None,
     };
     any.on_piece(now, &piece);
+    assert!(any.demands_acks());
     let datagram = DatagramView {
         payload_bytes: 0,
         wire_len: 0,

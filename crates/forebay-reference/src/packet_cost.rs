@@ -124,7 +124,11 @@ impl PacketCost {
             + if config.window_scaling { SYN_SCALE_BYTES } else { 0 };
         let policy = controller.ack_policy().unwrap_or(config.ack_policy);
         let acks_per_packet = match policy {
-            AckPolicy::Delayed { packets, .. } if !feedback.clocks_acks() => 1.0 / packets as f64,
+            AckPolicy::Delayed { packets, .. }
+                if !feedback.clocks_acks() && !feedback.demands_acks() =>
+            {
+                1.0 / packets as f64
+            }
             AckPolicy::Delayed { .. } | AckPolicy::EveryPacket => 1.0,
         };
         PacketCost {

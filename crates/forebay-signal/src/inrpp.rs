@@ -3,6 +3,7 @@
 //! ```text
 //! back-pressure  TCP option, every ACK   253 10  ExID(2)  ask and allowance(1) routers(1) nonce(4)
 //! echo           TCP option, every data  253  8  ExID(2)  nonce(4)
+//! void           in place of the echo    253  8  ExID(2)  0
 //! detour tag     IPv4 option             158  8  budget(1) 0  next hop(4)
 //! notice         TCP option, data        253 10  ExID(2)  as back-pressure
 //! returned       TCP option, ACK         253 10  ExID(2)  as back-pressure
@@ -13,7 +14,8 @@
 //! open. A receiver puts the back-pressure option on each ACK, empty; routers overwrite it. A
 //! sender echoes the nonce of the last ACK on all data; nonce 0 means none. The two low bits of the
 //! first byte ask, the six above are the allowance in packets: up to 15 the number itself, from
-//! there on four values an octave, to 57 344. 253 is the kind for experiments (RFC
+//! there on four values an octave, to 57 344. The high bit of the byte with the count of routers
+//! says that one of them knows a detour. 253 is the kind for experiments (RFC
 //! 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 //!
 //! A sender whose ACKs may come back by another way puts an empty notice on its data instead of the
@@ -56,6 +58,10 @@ pub const PATH_DIGEST_BYTES: u16 = 8;
 /// returned.
 pub const BACK_PRESSURE_BYTES: u16 = 10;
 
+/// The most routers that the option counts, in the low bits of its byte.
+const MAX_ROUTERS: u8 = 127;
+/// In the same byte: see [`BackPressure::detours`].
+const DETOURS_BIT: u8 = 128;
 /// The largest allowance that the option holds: this many packets or more.
 pub const MAX_ALLOWANCE: u16 = 57_344;
 /// From this code on an allowance has an exponent.
@@ -124,9 +130,12 @@ pub struct BackPressure {
     /// none states one. A stricter signal has no allowance: with a slow-down or a pause the option
     /// is malformed unless this is 0.
     pub allowance: u16,
-    /// INRPP routers that the ACK has passed, up to 255: 0 means that no router on the path would
-    /// hold the sender's packets.
+    /// INRPP routers that the ACK has passed, up to 127 on the wire: 0 means that no router on the
+    /// path would hold the sender's packets.
     pub routers: u8,
+    /// One of them knows a way round the link that the data takes: some packets may come late on
+    /// it.
+    pub detours: bool,
     /// The congested interface.
     pub nonce: Option<Nonce>,
 }
@@ -175,9 +184,10 @@ impl BackPressure {
         };
         let (allowance, nonce) =
             (allowance_of(first >> 2), Nonce::new(u32::from_be_bytes([a, b, c, d])));
+        let (routers, detours) = (routers & MAX_ROUTERS, routers & DETOURS_BIT != 0);
         let sound = allowance == 0
             || matches!(ask, BackPressureSignal::Nothing | BackPressureSignal::Cancel);
-        sound.then_some(BackPressure { ask, allowance, routers, nonce })
+        sound.then_some(BackPressure { ask, allowance, routers, detours, nonce })
     }
     /// Overwrite the option that is there. False, and nothing changes, if there is none.
     #[inline]
@@ -186,7 +196,7 @@ impl BackPressure {
     }
     /// The signal of two interfaces to a sender: the stricter of both, with the smaller
     /// allowance; of equals this one. A pause is stricter than a slow-down, this than an allowance,
-    /// and any of them than a cancellation. The count of routers is that of this one.
+    /// and any of them than a cancellation. What is said of the path is that of this one.
     #[must_use]
     pub fn stricter(self, other: BackPressure) -> BackPressure {
         let rank = |one: BackPressure| match (one.ask, one.allowance) {
@@ -202,7 +212,7 @@ impl BackPressure {
             (_, 0, one) | (_, one, 0) => one,
             (_, one, other) => one.min(other),
         };
-        BackPressure { allowance, routers: self.routers, ..strict }
+        BackPressure { allowance, routers: self.routers, detours: self.detours, ..strict }
     }
     fn guarded_data(self) -> [u8; (GUARDED_BYTES - 4) as usize] {
         let mut data = [0; (GUARDED_BYTES - 4) as usize];
@@ -217,7 +227,8 @@ impl BackPressure {
             BackPressureSignal::Pause => 3,
         };
         let [a, b, c, d] = wire(self.nonce);
-        [code_of(self.allowance) << 2 | ask, self.routers, a, b, c, d]
+        let detours = if self.detours { DETOURS_BIT } else { 0 };
+        [code_of(self.allowance) << 2 | ask, self.routers.min(MAX_ROUTERS) | detours, a, b, c, d]
     }
 }
 
@@ -229,6 +240,17 @@ impl Echo {
     /// Append the option. Errors if it does not fit.
     pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
         options.push_experiment(ECHO_EX_ID, &wire(self.0))
+    }
+    /// Append a void option of the same length: its sender speaks INRPP, and for now it sends as
+    /// TCP does, because nobody on the path holds its packets. Routers take it for an empty echo.
+    /// Errors if it does not fit.
+    pub fn push_void(options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(guard::VOID_EX_ID, &wire(None))
+    }
+    /// True if that option is there.
+    #[inline]
+    pub fn is_void(options: &OptionList) -> bool {
+        options.find_experiment(guard::VOID_EX_ID).is_some_and(|data| data == wire(None))
     }
     /// The option, if it is there and well formed.
     #[inline]
@@ -412,12 +434,19 @@ impl DetourTag {
 mod tests {
     use super::*;
 
+    const NONE: BackPressure = BackPressure {
+        ask: BackPressureSignal::Nothing,
+        allowance: 0,
+        routers: 0,
+        detours: false,
+        nonce: None,
+    };
+
     #[test]
     fn the_bytes_are_those_of_the_diagram() {
         let mut options = OptionList::EMPTY;
         let nonce = Nonce::new(0x0102_0304);
-        let option =
-            BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, routers: 3, nonce };
+        let option = BackPressure { ask: BackPressureSignal::SlowDown, routers: 3, nonce, ..NONE };
         option.push(&mut options).unwrap();
         assert_eq!(options.as_bytes(), [253, 10, 0xF0, 0xB1, 1, 3, 1, 2, 3, 4]);
         let roomy = BackPressure { ask: BackPressureSignal::Cancel, allowance: 5, ..option };
@@ -427,6 +456,9 @@ mod tests {
         assert!(BackPressure { allowance: 200, ..roomy }.overwrite(&mut options));
         assert_eq!(options.as_bytes()[4], 30 << 2 | 2, "1.5 times 2 ^ 7");
         assert_eq!(BackPressure::find(&options), Some(BackPressure { allowance: 192, ..roomy }));
+        assert!(BackPressure { detours: true, ..option }.overwrite(&mut options));
+        assert_eq!(options.as_bytes()[4..6], [1, 3 | 128]);
+        assert_eq!(BackPressure::find(&options), Some(BackPressure { detours: true, ..option }));
         assert_eq!(options.len(), BACK_PRESSURE_BYTES as usize);
         let mut options = OptionList::EMPTY;
         Echo(nonce).push(&mut options).unwrap();
@@ -457,7 +489,8 @@ mod tests {
         let full = BackPressure {
             ask: BackPressureSignal::Cancel,
             allowance: 0,
-            routers: 255,
+            routers: 127,
+            detours: true,
             nonce: Nonce::new(7),
         };
         let mut options = OptionList::EMPTY;
@@ -513,7 +546,7 @@ mod tests {
             }
             let nonce = Nonce::new(7);
             let slow =
-                BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, routers: 2, nonce };
+                BackPressure { ask: BackPressureSignal::SlowDown, routers: 2, nonce, ..NONE };
             let is_slow = |ex_id| first(list, ex_id).is_some_and(|data| data == [1, 2, 0, 0, 0, 7]);
             let back_pressure = is_slow(BACK_PRESSURE_EX_ID).then_some(slow);
             let notice = is_slow(NOTICE_EX_ID).then_some(Notice(slow));
@@ -532,8 +565,7 @@ mod tests {
     #[test]
     fn a_notice_and_its_return_are_options_of_their_own() {
         let nonce = Nonce::new(0x0102_0304);
-        let option =
-            BackPressure { ask: BackPressureSignal::Nothing, allowance: 5, routers: 3, nonce };
+        let option = BackPressure { allowance: 5, routers: 3, nonce, ..NONE };
         let mut data = OptionList::EMPTY;
         Notice::default().push(&mut data).unwrap();
         assert!(Notice(option).overwrite(&mut data));
@@ -554,6 +586,7 @@ mod tests {
             ask,
             allowance,
             routers: name as u8,
+            detours: false,
             nonce: Nonce::new(name)
                 .filter(|_| (ask, allowance) != (BackPressureSignal::Nothing, 0)),
         };

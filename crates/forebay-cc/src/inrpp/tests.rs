@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::controller::{CongestionCause, Controller};
+use crate::feedback::{AckDemand, DatagramView, Feedback};
 use crate::testbed::{MSS, ack, congestion, datagram, init, next_packet, sent};
 use alloc::vec::Vec;
 use forebay_base::{PortId, kind};
@@ -54,8 +55,7 @@ fn phase(inrpp: &Inrpp) -> &'static str {
 fn each_ack_opens_or_closes_the_loop() {
     use BackPressureSignal::{Cancel, Nothing, Pause, SlowDown};
     let mut inrpp = open();
-    let limitless = Limits::window(1 << 30);
-    assert_eq!(inrpp.limits(), limitless);
+    assert_eq!(inrpp.limits(), Limits::window(FIRST_FLIGHT_BYTES));
     // (what the ACK says, its nonce; phase and echo then): the rules of the head comment.
     let script = [
         (Nothing, 0, "open", None),
@@ -72,7 +72,7 @@ fn each_ack_opens_or_closes_the_loop() {
         hear(&mut inrpp, signal(ask, 3, nonce));
         assert_eq!((phase(&inrpp), echo(&mut inrpp)), (loop_then, echo_then), "step {step}");
         assert_eq!(inrpp.limits().credits.is_some(), loop_then == "closed");
-        assert_eq!(inrpp.limits().cwnd_bytes == 1 << 30, loop_then != "ramp");
+        assert_eq!(inrpp.limits().cwnd_bytes == 1 << 30, loop_then == "closed");
     }
 }
 
@@ -129,11 +129,27 @@ fn a_first_flight_is_what_routers_have_room_for() {
         inrpp.on_established(NOW, &ack(0).rtt, Some(&carried(offer)));
         let before = inrpp.limits().cwnd_bytes;
         hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 0));
-        assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(1 << 30)));
+        assert_eq!((phase(&inrpp), inrpp.limits()), ("open", Limits::window(before + 16 * MSS)));
         before
     };
     assert_eq!([0, 1, 1_024].map(|packets| first(packets, true)), [65_535, 65_535, 1_024 * MSS]);
-    assert_eq!(first(0, false), 1 << 30);
+    assert_eq!(first(0, false), FIRST_FLIGHT_BYTES);
+}
+
+/// Where most ACKs are lost, the others say for many packets that they have arrived.
+#[test]
+fn an_ack_that_reports_many_packets_is_worth_as_many() {
+    let slow = signal(BackPressureSignal::SlowDown, 3, 7);
+    let options = carried(slow);
+    for (segments, worth) in [(3, 3), (20, 20), (1_000, 64)] {
+        let mut inrpp = open();
+        hear(&mut inrpp, slow);
+        send(&mut inrpp);
+        inrpp.on_ack(NOW, &Ack { options: Some(&options), ..ack(segments * MSS) });
+        assert_eq!(inrpp.limits().credits, Some(worth));
+        hear(&mut inrpp, slow);
+        assert_eq!(inrpp.limits().credits, Some(worth), "and no more than two are saved");
+    }
 }
 
 #[test]
@@ -184,7 +200,7 @@ fn a_syn_ack_may_slow_down_and_brings_the_first_credit() {
 fn a_timeout_of_a_flow_never_slowed_down_changes_nothing() {
     let mut inrpp = open();
     expire(&mut inrpp, true);
-    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    assert_eq!(inrpp.limits(), Limits::window(FIRST_FLIGHT_BYTES));
 }
 
 #[test]
@@ -202,9 +218,9 @@ fn a_flow_once_slowed_down_ramps_after_a_timeout() {
         assert_eq!(inrpp.limits(), Limits::window(window * MSS), "{window}");
         (0..window).for_each(|_| hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 7)));
     }
-    // 6.25 segments; one ACK for a hundred adds a quarter of two.
+    // 6.25 segments; one ACK for a hundred adds two.
     inrpp.on_ack(NOW, &ack(100 * MSS));
-    assert_eq!(inrpp.limits().cwnd_bytes, 27 * MSS / 4);
+    assert_eq!(inrpp.limits().cwnd_bytes, 33 * MSS / 4);
     expire(&mut inrpp, false);
     assert_eq!(inrpp.limits().cwnd_bytes, MSS);
     let mut cancelled = established(signal(BackPressureSignal::SlowDown, 1, 5));
@@ -266,10 +282,31 @@ fn what_is_lost_leaves_the_window_of_a_ramp() {
 fn losses_change_nothing_where_routers_hold() {
     let mut inrpp = open();
     inrpp.on_congestion(NOW, &congestion(CongestionCause::Loss, 10.0));
-    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    assert_eq!(inrpp.limits(), Limits::window(FIRST_FLIGHT_BYTES));
     assert_eq!(inrpp.recovery_owner(), RecoveryOwner::Controller);
     assert_eq!(inrpp.loss_policy(), Some(LossPolicy::HoldTolerant));
-    assert_eq!(inrpp.ack_policy(), Some(AckPolicy::EveryPacket));
+}
+
+/// Rule 1: sixteen round trips of arrivals and the first flight; after a loss one and the initial
+/// window.
+#[test]
+fn the_open_loop_has_no_more_in_flight_than_some_round_trips_of_arrivals() {
+    let (mut inrpp, nothing) = (open(), carried(signal(BackPressureSignal::Nothing, 3, 0)));
+    // RTT 100 ms; as many segments in each.
+    for (round, segments) in [(0u64, 4u64), (1, 20), (2, 20), (3, 1)] {
+        for n in 0..segments {
+            let at = NOW + Span::from_millis(round * 100 + n * 5);
+            inrpp.on_ack(at, &Ack { options: Some(&nothing), ..ack(MSS) });
+        }
+    }
+    // The first ACK of a round trip ends the one before.
+    assert_eq!(inrpp.limits().cwnd_bytes, FIRST_FLIGHT_BYTES + 16 * 20 * MSS);
+    lose(&mut inrpp, NOW);
+    assert_eq!(inrpp.limits().cwnd_bytes, 10 * MSS + 20 * MSS);
+    let (bytes, in_flight_bytes) = (MSS as u32, 900 * MSS);
+    let lost = Loss { tag: Tag(0), number: 0, bytes, sent_at: NOW, in_flight_bytes };
+    inrpp.on_loss(NOW, &lost);
+    assert_eq!(inrpp.limits().cwnd_bytes, 901 * MSS, "the repair leaves, whatever caches hold");
 }
 
 #[test]
@@ -303,7 +340,9 @@ fn without_routers_it_is_cubic() {
         assert!(seen.contains(&MSS) && seen.iter().any(|&w| w > 20 * MSS), "it was exercised");
         assert_eq!(inrpp.loss_policy(), None);
         assert_eq!(inrpp.recovery_owner(), RecoveryOwner::Transport);
-        assert_eq!(echo(&mut inrpp), None, "it still says that it speaks INRPP");
+        let options = inrpp.edit_header(NOW, &next_packet()).options.unwrap();
+        assert!(Echo::is_void(&options), "it still says that it speaks INRPP");
+        assert_eq!(options.len(), usize::from(inrpp.traits().option_bytes));
     }
 }
 
@@ -330,8 +369,7 @@ fn eight_acks_in_a_row_change_sides() {
         assert!(!pooled(&inrpp), "{at}");
         hear(&mut inrpp, held);
     }
-    assert!(pooled(&inrpp));
-    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    assert!(pooled(&inrpp) && phase(&inrpp) == "open");
 }
 
 fn lose(inrpp: &mut Inrpp, sent_at: Time) {
@@ -402,7 +440,8 @@ fn late(inrpp: &mut Inrpp, one_of: u64, acks: u64, after: u64) -> (Option<u64>, 
         };
         inrpp.on_ack(NOW + Span::from_millis(10 * n), &known);
         let pooled = inrpp.loss_policy() == Some(LossPolicy::HoldTolerant);
-        if pooled && inrpp.limits() == Limits::window(in_flight_bytes) {
+        let missing = inrpp.tcp.fate.missing;
+        if pooled && missing.is_some_and(|missing| missing.in_flight_bytes == in_flight_bytes) {
             wary.get_or_insert(n);
         }
         if !pooled {
@@ -429,7 +468,7 @@ fn a_flow_that_nobody_ever_asked_sees_by_what_is_missing_that_nobody_holds() {
     assert_eq!(missing(&mut inrpp, 4, 80), (Some(64), None));
     let all = Ack { snd_una: 160 * MSS, snd_nxt: 160 * MSS, ..ack(MSS) };
     inrpp.on_ack(NOW, &Ack { total_delivered_bytes: 160 * MSS, ..all });
-    assert_eq!(inrpp.limits(), Limits::window(1 << 30));
+    assert!(inrpp.tcp.fate.missing.is_none() && phase(&inrpp) == "open");
 }
 
 #[test]
@@ -467,8 +506,17 @@ fn a_receiver_leaves_room_for_routers_once_the_peer_speaks_inrpp() {
     receiver.fill(NOW, &mut options);
     assert!(options.is_empty(), "a peer that speaks plain TCP gets plain ACKs");
     assert!(receiver.wants_paws());
-    receiver.on_datagram(NOW, &datagram(Some(&echo_of(None))));
+    let echo = echo_of(None);
+    let mut data = |echo: OptionList| {
+        receiver.on_datagram(NOW, &DatagramView { payload_bytes: 1_440, ..datagram(Some(&echo)) })
+    };
+    assert_eq!(data(echo), AckDemand::Now, "an ACK for each packet");
+    for (options, demand) in [(void_echo(), AckDemand::Policy), (echo, AckDemand::Now)] {
+        assert_eq!(data(options), demand);
+    }
     assert!(!receiver.wants_paws());
+    let pure = receiver.on_datagram(NOW, &datagram(Some(&echo)));
+    assert_eq!(pure, AckDemand::Policy, "no ACK of an ACK");
     receiver.on_datagram(NOW, &datagram(None));
     receiver.fill(NOW, &mut options);
     assert_eq!(BackPressure::find(&options), Some(BackPressure::default()));

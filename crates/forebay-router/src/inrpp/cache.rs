@@ -241,6 +241,21 @@ impl<T> Cache<T> {
         if class == Class::Plain { &mut self.plain_bytes } else { &mut self.bytes }
     }
 
+    /// True if the data of `packet` waits here already. Its sender took what waits for lost: one
+    /// copy is all that its receiver needs, and others only make those after them wait longer.
+    pub fn has_copy(&self, flow: FlowKey, packet: &Cached<T>) -> bool {
+        if flow.class() != Class::Pooled || packet.payload_len == 0 {
+            return false;
+        }
+        let Some(slot) = self.find(flow) else { return false };
+        let packets = &self.queue(slot).packets;
+        if packets.back().is_none_or(|last| seq_lt(last.seq, packet.seq)) {
+            return false;
+        }
+        let at = packets.partition_point(|other| seq_lt(other.seq, packet.seq));
+        let same = |it: &Cached<T>| it.seq == packet.seq && it.payload_len >= packet.payload_len;
+        packets.iter().skip(at).take_while(|it| it.seq == packet.seq).any(same)
+    }
     /// Put a packet in its place among those of its flow. True if it is the first now, and was not
     /// alone. A flow that comes new has its first quantum before others if `ahead`.
     pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, ahead: bool) -> bool {

@@ -220,6 +220,10 @@ impl<T> Interface<T> {
             || self.credits.holder(flow, echo).is_some()
             || self.cache.has(flow))
     }
+    /// See [`Cache::has_copy`].
+    pub fn has_copy(&self, flow: FlowKey, packet: &Cached<T>) -> bool {
+        self.cache.has_copy(flow, packet)
+    }
     /// Keep a packet of `flow`. `plain_limit_bytes` is the room for plain packets where they have
     /// the link to themselves.
     pub fn keep(
@@ -355,7 +359,7 @@ impl<T> Interface<T> {
             return None;
         }
         let routers = option.routers.saturating_add(1);
-        Some(BackPressure { routers, ..BackPressure::default() })
+        Some(BackPressure { routers, detours: option.detours, ..BackPressure::default() })
     }
     /// An ACK of `flow` came in over this interface with this option and reports what has arrived.
     /// Returns the option with which it continues.
@@ -442,9 +446,10 @@ impl<T> Interface<T> {
     /// has written itself, before the link had no room for the packet, is written anew.
     pub fn on_notice(&mut self, now: Time, flow: FlowKey, notice: BackPressure) -> BackPressure {
         let newest = self.cache.noted(flow).unwrap_or(notice);
-        let notice = BackPressure { routers: notice.routers, ..newest };
+        let BackPressure { routers, detours, .. } = notice;
+        let notice = BackPressure { routers, detours, ..newest };
         let own = notice.nonce.is_some() && notice.nonce == self.nonce;
-        let none = BackPressure { routers: notice.routers, ..BackPressure::default() };
+        let none = BackPressure { routers, detours, ..BackPressure::default() };
         let before = if own { none } else { notice };
         before.stricter(self.write(now, flow, BackPressure::default()))
     }

@@ -509,7 +509,7 @@ impl Bench {
         let nonce = self.nonce();
         let routers = self.rng.below(256) as u8;
         let allowance = [0, 0, 1, 63][self.rng.below(4) as usize];
-        let came = BackPressure { ask, allowance, routers, nonce };
+        let came = BackPressure { ask, allowance, routers, nonce, ..BackPressure::default() };
         let flow = flow(self.rng.below(5), Class::Pooled);
         self.acked += [0, 1, 700, 1_460, 3_000][self.rng.below(5) as usize];
         let before = self.acked - [0, 0, 0, 2_000][self.rng.below(4) as usize];

@@ -246,10 +246,11 @@ impl Inrpp {
     fn on_ack(
         &mut self,
         port: PortId,
-        option: BackPressure,
+        mut option: BackPressure,
         packet: &Packet,
         cx: &mut NodeContext<'_>,
     ) {
+        option.detours |= self.detours.lead_round(port);
         let interface = &mut self.ports[port.index()].interface;
         let opens = (self.vouches && is_syn(packet)).then(|| cx.ports.rate(port));
         if let Some(written) = interface.on_idle_ack(option) {
@@ -293,7 +294,10 @@ impl Inrpp {
     /// A packet with a notice has come.
     fn count_in(&mut self, Notice(notice): Notice, packet: &mut Packet, arena: &mut Arena) {
         self.noticed = true;
-        let counted = BackPressure { routers: notice.routers.saturating_add(1), ..notice };
+        // By which port it will leave is not known yet.
+        let detours = notice.detours || self.detours.rates().next().is_some();
+        let routers = notice.routers.saturating_add(1);
+        let counted = BackPressure { routers, detours, ..notice };
         let there = Notice(counted).overwrite(&mut packet.cold_mut(arena).tcp_options);
         debug_assert!(there, "it was read from there");
     }
@@ -373,6 +377,9 @@ impl Inrpp {
         let notice = if self.noticed { notice_of(&packet, cx.arena) } else { None };
         let cached = Cached { echo, wire_len, payload_len, seq, taggable, what: packet };
         let waited = out.interface.has_eligible();
+        if out.interface.has_copy(flow, &cached) {
+            return Verdict::Drop(cached.what, DropReason::CacheDuplicate);
+        }
         let Kept { pushed_out, refused } =
             out.interface.keep(cx.now, flow, cached, limit, &mut self.rng);
         if let Some(Notice(notice)) = notice {

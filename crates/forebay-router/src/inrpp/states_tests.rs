@@ -51,7 +51,12 @@ fn steps((machine, owed): &Node) -> Vec<Node> {
             (BackPressureSignal::Cancel, 5, 0),
             (BackPressureSignal::SlowDown, 6, 0),
         ] {
-            let came = BackPressure { ask, allowance, routers: 0, nonce: Nonce::new(nonce) };
+            let came = BackPressure {
+                ask,
+                allowance,
+                nonce: Nonce::new(nonce),
+                ..BackPressure::default()
+            };
             add(&|m, owed| {
                 let state = m.state();
                 // Half a packet more, or nothing: what the second ACK under a nonce reports.

@@ -115,7 +115,8 @@ impl Resolver<'_> {
                 let free = matches!(ask, BackPressureSignal::Cancel | BackPressureSignal::Nothing);
                 let allowance = if free { MAX_ALLOWANCE } else { 0 };
                 let nonce = Nonce::new(u32::MAX);
-                let signal = BackPressure { ask, allowance, routers: u8::MAX, nonce };
+                let signal =
+                    BackPressure { ask, allowance, routers: u8::MAX, detours: false, nonce };
                 Misbehaviour::ForgingReceiver(signal)
             }
         }))
@@ -152,7 +153,7 @@ impl Resolver<'_> {
         }
         let ask = value_or(ask, BackPressureSignal::SlowDown);
         // As if it had passed a few routers.
-        let signal = BackPressure { ask, allowance: 0, routers: 2, nonce: None };
+        let signal = BackPressure { ask, routers: 2, ..BackPressure::default() };
         let notice = |carrier| Look::Notice { carrier, signal, guarded: self.guarded };
         let look = match name {
             AttackName::Acks => notice(Carrier::Ack),

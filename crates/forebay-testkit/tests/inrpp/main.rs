@@ -7,6 +7,7 @@ mod crowds;
 mod custody;
 mod depth;
 mod dumbbell;
+mod ends;
 mod hard;
 mod lab;
 mod latency;

@@ -86,6 +86,8 @@ struct Port {
     turn: PortId,
     /// Ports over which this one has detours with r > 0.
     open_through: Vec<PortId>,
+    /// There is a way round it, with r > 0 or not.
+    has_detours: bool,
 }
 
 /// The detours of one router, and its answers to requests for detours through it.
@@ -126,6 +128,7 @@ impl Detours {
             open: Vec::new(),
             turn: PortId(0),
             open_through: Vec::new(),
+            has_detours: false,
         };
         let enabled = settings.detours;
         let alone = neighbours.iter().all(Option::is_none);
@@ -250,6 +253,12 @@ impl Detours {
     /// The ports over which `primary` has an open detour: more excess may give them work.
     pub fn open_through(&self, primary: PortId) -> impl Iterator<Item = PortId> {
         self.ports[primary.index()].open_through.iter().copied()
+    }
+
+    /// True if packets for `primary` may be sent round it.
+    #[inline]
+    pub fn lead_round(&self, primary: PortId) -> bool {
+        self.ports[primary.index()].has_detours
     }
 
     /// After [`Detours::on_timeout`]: the ports over which a detour may send now.
@@ -379,6 +388,10 @@ impl Detours {
         for port in &mut self.ports {
             port.open.clear();
             port.open_through.clear();
+            port.has_detours = false;
+        }
+        for pair in &self.pairs {
+            self.ports[pair.primary.index()].has_detours = true;
         }
         self.open_vias.clear();
         for (at, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| pair.rate() > 0.0) {

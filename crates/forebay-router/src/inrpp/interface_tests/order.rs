@@ -2,7 +2,7 @@
 
 use super::super::interface::Interface;
 use super::super::settings::{CacheLimits, Settings};
-use super::{Bench, Cached, ROOMY, flow, ms, packet};
+use super::{Bench, Cached, PACKET, ROOMY, flow, ms, packet};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Stream};
 
@@ -91,4 +91,29 @@ fn a_new_flow_of_long_packets_is_ahead_by_one() {
         let mut next = || interface.pull(ms(0), &mut rng).expect("all may leave").0;
         assert_eq!([0; 4].map(|_| next()), [3, 1, 2, 3].map(flow), "{mtu_bytes}");
     }
+}
+
+/// What its sender took for lost waits here: as much of it, or less, of the same flow.
+#[test]
+fn a_copy_of_what_waits_is_known() {
+    let mut b = Bench::new();
+    (0..4).for_each(|_| drop(b.put(ms(0), 1, 0))); // sequence numbers 1 to 4
+    let known = |b: &Bench, n: u32, seq: u32, payload_len: u16| {
+        let copy = Cached { seq, payload_len, ..packet(9) };
+        b.interface.has_copy(flow(n), &copy)
+    };
+    for (seq, payload_len, is_copy) in [
+        (1, PACKET, true),
+        (3, PACKET - 1, true),
+        (3, PACKET + 1, false),
+        (4, PACKET, true),
+        (4, 0, false),
+        (5, PACKET, false),
+        (0, PACKET, false),
+    ] {
+        assert_eq!(known(&b, 1, seq, payload_len), is_copy, "{payload_len} bytes from {seq}");
+    }
+    assert!(!known(&b, 2, 3, PACKET), "another flow");
+    b.pull(ms(1)).unwrap();
+    assert!(!known(&b, 1, 1, PACKET) && known(&b, 1, 2, PACKET), "it has left");
 }

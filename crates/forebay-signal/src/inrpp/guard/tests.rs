@@ -60,7 +60,7 @@ fn neighbours() -> [LinkKeys; 2] {
 
 fn asks() -> BackPressure {
     let nonce = Nonce::new(0x0506_0708);
-    BackPressure { ask: BackPressureSignal::SlowDown, allowance: 0, routers: 3, nonce }
+    BackPressure { ask: BackPressureSignal::SlowDown, routers: 3, nonce, ..BackPressure::default() }
 }
 
 fn with_room() -> OptionList {

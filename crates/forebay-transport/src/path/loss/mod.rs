@@ -60,7 +60,10 @@ impl Detector {
     ) -> bool {
         self.replace(policy, sack);
         match self {
-            Detector::HoldTolerant(patient) => patient.lower_floor(controller.rto_floor()),
+            Detector::HoldTolerant(patient) => {
+                patient.set_order(controller.path_keeps_order());
+                patient.lower_floor(controller.rto_floor())
+            }
             _ => false,
         }
     }
@@ -316,7 +319,7 @@ impl Detector {
         match self {
             Detector::DupThresh => !board.sacked().is_empty() || dupacks > 0,
             Detector::Rack(rack) => rack.is_due(board),
-            Detector::HoldTolerant(patient) => patient.is_due(board),
+            Detector::HoldTolerant(patient) => patient.is_due(board) || dupacks >= DUP_THRESH,
             Detector::Gap(gap) => gap.is_due(board, dupacks),
             Detector::TimeoutOnly => false,
         }

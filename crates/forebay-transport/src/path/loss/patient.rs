@@ -4,7 +4,7 @@
 //!
 //! [`LossPolicy::HoldTolerant`]: forebay_cc::LossPolicy::HoldTolerant
 
-use super::{Evidence, Losses, Overdue, Rack};
+use super::{DUP_THRESH, Evidence, Losses, Overdue, Rack};
 use crate::path::scoreboard::{REPEATED, SACKED, Scoreboard, Segment};
 use forebay_base::{Span, Time};
 
@@ -16,6 +16,8 @@ const WINDOWS: u64 = 3;
 const HOLE_WAIT: Span = Span::from_millis(200);
 /// The same on a path that has lost no packet so far: some detours are later by more.
 const FIRST_HOLE_WAIT: Span = MIN_RTO;
+/// The same at least, where the path keeps the order.
+const ORDERLY_HOLE_WAIT: Span = Span::from_millis(1);
 /// It is waited for less than others only if this multiple has arrived out of order as is
 /// missing.
 const FEW: u64 = 8;
@@ -57,6 +59,8 @@ pub(crate) struct HoldTolerant {
     /// When the first segment was retransmitted because of a silence.
     probed: Option<Time>,
     floor: Span,
+    /// No packet comes late on another way, as far as the controller knows.
+    orderly: bool,
 }
 
 impl HoldTolerant {
@@ -130,6 +134,9 @@ impl HoldTolerant {
         self.floor = floor;
         self.rto_floor() < before
     }
+    pub(super) fn set_order(&mut self, orderly: bool) {
+        self.orderly = orderly;
+    }
     /// The RTO is no less than that.
     pub(super) fn rto_floor(&self) -> Span {
         MIN_RTO.max(self.gap.unwrap_or(Span::ZERO) * 2).max(self.floor)
@@ -166,15 +173,20 @@ impl HoldTolerant {
         Overdue::Aged { gone: gone.unwrap_or(Time::ZERO), delay: self.loss_delay(evidence) }
     }
     /// How long a short hole is waited for; None: as any other. Where many are missing and none was
-    /// lost before, nothing says that the path keeps their order.
+    /// lost before, nothing says that the path keeps their order, unless the controller does: it is
+    /// RACK's window then (RFC 8985 section 6.2).
     fn hole_wait(&self, evidence: &Evidence, board: &Scoreboard) -> Option<Span> {
+        let min_rtt = if evidence.min_rtt == Span::MAX { Span::ZERO } else { evidence.min_rtt };
+        if self.orderly {
+            let wait = ORDERLY_HOLE_WAIT.max(min_rtt / 4).max(self.late * 2);
+            return Some(self.rack.widened(wait));
+        }
         let sacked = board.sacked_bytes();
         let below =
             if board.is_empty() { 0 } else { self.reached.saturating_sub(board.get(0).start) };
         if !self.lossy && below.saturating_sub(sacked) * FEW > sacked {
             return None;
         }
-        let min_rtt = if evidence.min_rtt == Span::MAX { Span::ZERO } else { evidence.min_rtt };
         let least = if self.lossy { HOLE_WAIT } else { FIRST_HOLE_WAIT };
         Some(self.rack.widened(least.max(min_rtt / 4).max(self.late * 2)))
     }
@@ -218,6 +230,9 @@ impl HoldTolerant {
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
+        if !evidence.sack {
+            return self.detect_first_hole(evidence, board, losses);
+        }
         let (now, reached) = (evidence.now, self.reached);
         let long = self.loss_delay(evidence);
         let first = |board: &mut Scoreboard| {
@@ -238,6 +253,30 @@ impl HoldTolerant {
         let Some(short) = self.hole_wait(evidence, board) else { return Some(due) };
         let (_, since) = *self.round.get_or_insert((reached, now));
         Some(due.min(since + short))
+    }
+    /// The same without SACK: three duplicate ACKs in a row say that the first segment is missing.
+    fn detect_first_hole(
+        &mut self,
+        evidence: &Evidence,
+        board: &mut Scoreboard,
+        losses: &mut Losses<'_>,
+    ) -> Option<Time> {
+        if evidence.dupacks < DUP_THRESH || board.is_empty() {
+            return None;
+        }
+        let s = *board.get(0);
+        if !s.outstanding() || s.is(REPEATED) {
+            return None;
+        }
+        let wait = self.hole_wait(evidence, board)?;
+        let same = self.round.filter(|&(below, _)| below == s.end());
+        let (_, since) = *self.round.insert(same.unwrap_or((s.end(), evidence.now)));
+        if since + wait > evidence.now {
+            return Some(since + wait);
+        }
+        (self.round, self.lossy) = (None, true);
+        losses.declare(board, 0);
+        None
     }
 }
 

@@ -461,12 +461,31 @@ impl LossRecovery {
     /// section 3).
     fn sample_of(&self, now: Time, summary: &AckSummary) -> Option<Span> {
         let newest = summary.newest.as_ref()?;
+        if let Some(sample) = self.sample_of_original(now, summary, newest) {
+            return Some(sample);
+        }
         let clear = if newest.is(REPEATED) {
             summary.echoes(newest)
         } else {
             !summary.repeats_acked || self.agreed.sack
         };
         clear.then(|| now.since(newest.sent_at))
+    }
+    /// Where the path stores packets the first transmission may come long after a repair has left,
+    /// and for as long as that goes on no other sample would come: the timer would expire for ever.
+    /// By the time that is echoed (RFC 7323 section 4.1).
+    fn sample_of_original(
+        &self,
+        now: Time,
+        summary: &AckSummary,
+        newest: &Segment,
+    ) -> Option<Span> {
+        let late = newest.is(REPEATED)
+            && self.detector.path_stores()
+            && summary.advanced()
+            && !summary.echoes(newest);
+        let elapsed_ms = (now.as_millis() as u32).wrapping_sub(summary.echo_ms.filter(|_| late)?);
+        Some(Span::from_millis(elapsed_ms.into()))
     }
     /// Take the RTT sample of this ACK, if it has one.
     pub(super) fn sample(
