@@ -27,11 +27,12 @@
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
-use super::cache::{Cache, Cached, Held, Hold, Holds};
+use super::attained::ServiceHistory;
+use super::cache::{Cache, Cached, Held, Hold, Holds, Newcomer};
 use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
 use super::earliest;
 use super::key::{Class, FlowKey};
-use super::settings::{CacheLimits, PACKET_BYTES, Settings};
+use super::settings::{CacheLimits, PACKET_BYTES, Settings, TurnOrder};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rate, Rng, Span, Time};
@@ -112,6 +113,8 @@ pub struct Interface<T> {
     offered: (u64, Time),
     /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
     longest_bytes: u16,
+    /// What each flow has sent, where turns follow from that.
+    history: Option<ServiceHistory>,
     cache: Cache<T>,
     credits: Credits,
 }
@@ -157,10 +160,14 @@ impl<T> Interface<T> {
             push_bytes: 0,
             offered: (0, Time::ZERO),
             longest_bytes: 0,
-            cache: Cache::new(match settings.quantum_bytes {
-                0 => mtu_bytes.into(),
-                bytes => bytes,
-            }),
+            history: (settings.order == TurnOrder::Attained).then(ServiceHistory::default),
+            cache: Cache::new(
+                match settings.quantum_bytes {
+                    0 => mtu_bytes.into(),
+                    bytes => bytes,
+                },
+                settings.order,
+            ),
             credits: Credits::new(CreditTimeouts {
                 forget_after: settings.forget_after,
                 watchdog: settings.watchdog,
@@ -243,7 +250,9 @@ impl<T> Interface<T> {
         {
             let head = self.cache.head();
             let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
-            let first = self.cache.push(flow, packet, ahead);
+            let history = self.history.as_ref();
+            let attained_bytes = history.map_or(0, |history| history.attained_bytes(now, flow));
+            let first = self.cache.push(flow, packet, Newcomer { ahead, attained_bytes });
             if first {
                 self.reconsider(flow);
             }
@@ -326,10 +335,18 @@ impl<T> Interface<T> {
     ) -> Option<(FlowKey, Cached<T>)> {
         let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.credits)?;
         if !self.pooled_turns {
-            self.cache.refund(pulled.0, pulled.1.wire_len);
+            self.cache.refund(pulled.0, pulled.1.wire_len, &mut self.credits);
         }
         self.move_on(now, rng);
         Some(pulled)
+    }
+    /// A packet of `flow` has left over the link, from the cache or past it, or on a detour that
+    /// counts in turns.
+    #[inline]
+    pub fn note_sent(&mut self, now: Time, flow: FlowKey, wire_len: u16) {
+        if let Some(history) = &mut self.history {
+            history.sent(now, flow, wire_len);
+        }
     }
     /// True if [`Interface::pull`] would give a packet.
     #[inline]
@@ -772,6 +789,7 @@ impl<T> Interface<T> {
         self.asked.clear();
         self.paused.clear();
         self.most_flows = (0, Time::ZERO);
+        self.history = self.history.take().map(|_| ServiceHistory::default());
         (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }

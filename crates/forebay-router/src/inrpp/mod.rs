@@ -6,6 +6,7 @@
 //! [`Inrpp`] is the router: it reads packets, and owns per port an [`Interface`], the machine with
 //! the states, and one machine for the detours of the node.
 
+mod attained;
 mod cache;
 mod credits;
 pub mod detour;
@@ -33,7 +34,7 @@ pub use interface::{Interface, Kept, State};
 pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};
 pub use router::{Inrpp, PortInfo};
-pub use settings::{CacheLimits, CacheSize, LinkSecrets, Settings};
+pub use settings::{CacheLimits, CacheSize, LinkSecrets, Settings, TurnOrder};
 
 /// The earlier of two deadlines, where there are any.
 #[inline]

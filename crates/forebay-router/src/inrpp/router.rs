@@ -355,7 +355,9 @@ impl Inrpp {
     }
     fn count_sent(&mut self, port: PortId, flow: FlowKey, wire: u16, payload: u16, now: Time) {
         self.detours.sent(now, port, wire);
-        self.ports[port.index()].log.left(flow, wire, payload, self.settings.flow_totals);
+        let out = &mut self.ports[port.index()];
+        out.interface.note_sent(now, flow, wire);
+        out.log.left(flow, wire, payload, self.settings.flow_totals);
     }
     fn keep(
         &mut self,
@@ -424,6 +426,9 @@ impl Inrpp {
         let payload_len = packet.payload_len();
         from.log.left(flow, cached.wire_len, payload_len, self.settings.flow_totals);
         from.log.detoured_bytes += cached.wire_len as u64;
+        if self.settings.pooled_turns {
+            from.interface.note_sent(cx.now, flow, cached.wire_len);
+        }
         let wire_len = packet.wire_len();
         self.detours.sent(cx.now, port, wire_len);
         self.detours.charge(cx.now, primary, port, wire_len);

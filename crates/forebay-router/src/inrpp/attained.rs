@@ -1,0 +1,85 @@
+//! Order by attained service: the flow that has sent the fewest bytes goes first.
+//!
+//! Least attained service, also called foreground-background: Nuyens and Wierman, "The
+//! foreground-background queue: a survey", Performance Evaluation 65, 2008. It needs no knowledge
+//! of sizes, finishes short flows first, and starves long ones while shorter ones arrive.
+
+use super::credits::ENDED_AFTER;
+use super::key::FlowKey;
+use alloc::collections::{BTreeMap, BTreeSet};
+use forebay_base::Time;
+
+/// Flows whose service is remembered; others count as new each time that they run dry.
+const MAX_FLOWS: usize = 1 << 16;
+/// Of fewer flows, those that have ended are not looked for.
+const PURGE_THRESHOLD: usize = 1024;
+
+/// Where a flow is in the order: the bytes that it has sent, and when it was listed. Of flows with
+/// equal service the one that has waited longest goes first, so they take turns.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub(super) struct Rank {
+    attained_bytes: u64,
+    listed: u64,
+}
+
+/// Flows that may send, least attained service first.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct LeastAttained {
+    flows: BTreeSet<(Rank, u32)>,
+    listed: u64,
+}
+
+impl LeastAttained {
+    /// List the flow in `slot`.
+    pub fn insert(&mut self, slot: u32, attained_bytes: u64) -> Rank {
+        self.listed += 1;
+        let rank = Rank { attained_bytes, listed: self.listed };
+        self.flows.insert((rank, slot));
+        rank
+    }
+    pub fn remove(&mut self, slot: u32, rank: Rank) {
+        let listed = self.flows.remove(&(rank, slot));
+        debug_assert!(listed, "a flow that has a rank is listed");
+    }
+    /// The flow that goes first.
+    pub fn first(&self) -> Option<u32> {
+        self.flows.first().map(|&(_, slot)| slot)
+    }
+    pub fn iter(&self) -> impl Iterator<Item = u32> {
+        self.flows.iter().map(|&(_, slot)| slot)
+    }
+}
+
+/// The bytes that each flow has sent, with the time of the last one: also of flows that have
+/// nothing in the cache at the moment. A flow that is silent for [`ENDED_AFTER`] is new again.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(super) struct ServiceHistory {
+    flows: BTreeMap<FlowKey, (u64, Time)>,
+    /// Number of flows at which to look for those that have ended.
+    crowd: usize,
+}
+
+impl Default for ServiceHistory {
+    fn default() -> ServiceHistory {
+        ServiceHistory { flows: BTreeMap::new(), crowd: PURGE_THRESHOLD }
+    }
+}
+
+impl ServiceHistory {
+    /// Bytes that `flow` has sent.
+    pub fn attained_bytes(&self, now: Time, flow: FlowKey) -> u64 {
+        let known = self.flows.get(&flow).filter(|&&(_, last)| now < last + ENDED_AFTER);
+        known.map_or(0, |&(bytes, _)| bytes)
+    }
+    /// `flow` has sent a packet.
+    pub fn sent(&mut self, now: Time, flow: FlowKey, wire_len: u16) {
+        let attained_bytes = self.attained_bytes(now, flow) + u64::from(wire_len);
+        if self.flows.len() >= self.crowd {
+            self.flows.retain(|_, &mut (_, last)| now < last + ENDED_AFTER);
+            self.crowd = (2 * self.flows.len()).max(PURGE_THRESHOLD);
+        }
+        if self.flows.len() < MAX_FLOWS || self.flows.contains_key(&flow) {
+            self.flows.insert(flow, (attained_bytes, now));
+        }
+    }
+}
