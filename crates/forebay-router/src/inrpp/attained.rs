@@ -4,15 +4,10 @@
 //! foreground-background queue: a survey", Performance Evaluation 65, 2008. It needs no knowledge
 //! of sizes, finishes short flows first, and starves long ones while shorter ones arrive.
 
-use super::credits::ENDED_AFTER;
 use super::key::FlowKey;
-use alloc::collections::{BTreeMap, BTreeSet};
+use super::remembered::{ENDED_AFTER, LastHeard, Remembered};
+use alloc::collections::BTreeSet;
 use forebay_base::Time;
-
-/// Flows whose service is remembered; others count as new each time that they run dry.
-const MAX_FLOWS: usize = 1 << 16;
-/// Of fewer flows, those that have ended are not looked for.
-const PURGE_THRESHOLD: usize = 1024;
 
 /// Where a flow is in the order: the bytes that it has sent, and when it was listed. Of flows with
 /// equal service the one that has waited longest goes first, so they take turns.
@@ -50,36 +45,40 @@ impl LeastAttained {
     }
 }
 
-/// The bytes that each flow has sent, with the time of the last one: also of flows that have
-/// nothing in the cache at the moment. A flow that is silent for [`ENDED_AFTER`] is new again.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub(super) struct ServiceHistory {
-    flows: BTreeMap<FlowKey, (u64, Time)>,
-    /// Number of flows at which to look for those that have ended.
-    crowd: usize,
+/// What a flow has sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+struct Sent {
+    bytes: u64,
+    last: Time,
 }
 
-impl Default for ServiceHistory {
-    fn default() -> ServiceHistory {
-        ServiceHistory { flows: BTreeMap::new(), crowd: PURGE_THRESHOLD }
+impl LastHeard for Sent {
+    fn last_heard(&self) -> Time {
+        self.last
     }
+}
+
+/// What each flow has sent, also those that have nothing in the cache at the moment. A flow that is
+/// silent for [`ENDED_AFTER`] is new again; those that are too many to remember are so each time
+/// that they run dry.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub(super) struct ServiceHistory {
+    flows: Remembered<Sent>,
 }
 
 impl ServiceHistory {
     /// Bytes that `flow` has sent.
     pub fn attained_bytes(&self, now: Time, flow: FlowKey) -> u64 {
-        let known = self.flows.get(&flow).filter(|&&(_, last)| now < last + ENDED_AFTER);
-        known.map_or(0, |&(bytes, _)| bytes)
+        let known = self.flows.get(&flow).filter(|sent| now < sent.last + ENDED_AFTER);
+        known.map_or(0, |sent| sent.bytes)
     }
     /// `flow` has sent a packet.
     pub fn sent(&mut self, now: Time, flow: FlowKey, wire_len: u16) {
-        let attained_bytes = self.attained_bytes(now, flow) + u64::from(wire_len);
-        if self.flows.len() >= self.crowd {
-            self.flows.retain(|_, &mut (_, last)| now < last + ENDED_AFTER);
-            self.crowd = (2 * self.flows.len()).max(PURGE_THRESHOLD);
-        }
-        if self.flows.len() < MAX_FLOWS || self.flows.contains_key(&flow) {
-            self.flows.insert(flow, (attained_bytes, now));
+        let bytes = self.attained_bytes(now, flow) + u64::from(wire_len);
+        let sent = Sent { bytes, last: now };
+        match self.flows.get_mut(&flow) {
+            Some(known) => *known = sent,
+            None => _ = self.flows.know(flow, sent),
         }
     }
 }

@@ -8,9 +8,10 @@ mod turns;
 
 use super::cache::Cached;
 use super::credits::{Arrived, MAX_POOL};
-use super::interface::{Interface, State};
+use super::interface::Interface;
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings, TurnOrder};
+use super::state::State;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Stream, Time};

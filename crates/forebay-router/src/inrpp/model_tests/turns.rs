@@ -97,15 +97,14 @@ fn in_order(order: TurnOrder) -> Interface<u32> {
 }
 
 /// A flow has sent A packets and has many more when one of B comes. By attained service the second
-/// one has the link to itself until it has sent A, and half of it from then on: it takes the time of
-/// B packets if B <= A, else that of 2 B - A. With equal shares it takes 2 B.
+/// one has the link to itself until it has sent A, and half of it from then on: it takes the time
+/// of B packets if B <= A, else that of 2 B - A. With equal shares it takes 2 B.
 #[test]
 fn a_late_short_flow_takes_as_long_as_the_closed_forms_say() {
     for (a, b) in [(10, 4), (10, 10), (10, 30), (2, 6), (0, 8)] {
-        for (order, expect) in [
-            (TurnOrder::Share, 2 * b),
-            (TurnOrder::Attained, if b <= a { b } else { 2 * b - a }),
-        ] {
+        for (order, expect) in
+            [(TurnOrder::Share, 2 * b), (TurnOrder::Attained, if b <= a { b } else { 2 * b - a })]
+        {
             let mut machine = in_order(order);
             let mut rng = Rng::new(1, Stream::Test, 3);
             let mut keep = |machine: &mut Interface<u32>, n: u32, packets| {
