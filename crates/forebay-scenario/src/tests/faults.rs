@@ -303,6 +303,22 @@ fn keys_of_links_are_read_written_and_reach_both_ends() {
 }
 
 #[test]
+fn a_note_says_where_keys_cover_no_link() {
+    let table = format!("inrpp = {{ key = \"{KEY}\" }}\n");
+    let note = |text: &str| {
+        let notes = parse(text).notes();
+        notes.into_iter().find(|note| note.starts_with("`inrpp.key`"))
+    };
+    assert_eq!(note(&keyed("", "", &table)), None);
+    assert_eq!(note(&keyed("", "", "")), None);
+    let cubic = keyed("", "", &table).replace("[\"inrpp\"]", "[\"cubic\"]");
+    assert!(note(&cubic).expect("a note").ends_with("no router runs INRPP"));
+    let plain = "routers = [\"a\", { name = \"b\", router = \"plain\" }]";
+    let half = keyed("", "", &table).replace("routers = [\"a\", \"b\"]", plain);
+    assert!(note(&half).expect("a note").ends_with("two routers that run INRPP"));
+}
+
+#[test]
 fn keys_too_short_or_on_one_side_only_are_refused() {
     said(
         &keyed(", inrpp_key = \"secret\"", "", ""),
