@@ -495,3 +495,13 @@ fn a_cache_too_small_for_a_packet_is_found_under_a_protocol_that_is_added_later(
          (1kbit/s)"
     );
 }
+
+#[test]
+fn the_names_of_coupled_increases_lead_to_mptcp() {
+    for (name, meant) in
+        [("lia", "mptcp"), ("mptcp-lia", "mptcp"), ("MPTCP/LIA", "mptcp"), ("olia", "mptcp-olia")]
+    {
+        let message = set_message(&format!("protocols=[\"{name}\"]"));
+        assert!(message.contains(&format!("did you mean `{meant}`?")), "{name}: {message}");
+    }
+}
