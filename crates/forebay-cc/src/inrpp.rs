@@ -431,7 +431,7 @@ impl Inrpp {
         }
     }
     fn is_greedy(&self) -> bool {
-        matches!(self.params.misbehaves, Misbehaviour::GreedySender)
+        self.params.misbehaves == Misbehaviour::GreedySender
     }
 
     /// Rule 12: what a SYN carries. The receiver half puts the digest on the SYN-ACK.

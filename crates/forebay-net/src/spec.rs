@@ -16,8 +16,8 @@ use forebay_cc::{AnyController, AnyFeedback, Init};
 pub use forebay_queue::SchemeSpec;
 use forebay_queue::{AnyDiscipline, DropTail, Limit, PortInit};
 pub use forebay_router::{EqualCosts, ForwardingSpec, MAX_TREES, RouteRule};
-use forebay_signal::inrpp::BackPressure;
 use forebay_signal::inrpp::guard::Carrier;
+use forebay_signal::inrpp::{BackPressure, BackPressureSignal};
 use forebay_transport::TcpConfig;
 
 /// A network with its workload.
@@ -259,6 +259,8 @@ pub enum NetEvent {
     Restart(NodeId),
     /// Somebody sends a packet that no host of the flow made.
     Forge(SpoofedPacket),
+    /// Somebody on a link sends again what passed there.
+    Replay(Replay),
     /// `node` sends what is for `dst` through `via` from now on; None: it has no route there.
     Route {
         /// The node whose table changes.
@@ -291,6 +293,21 @@ impl SpoofedPacket {
     pub const MIN_LEAD_BYTES: u16 = 24;
     /// The most in a packet of 1500 bytes.
     pub const MAX_LEAD_BYTES: u16 = 1480;
+}
+
+/// The last packet of a flow, in either direction, with a certain signal is sent once more. If none
+/// was recorded, nothing happens.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Replay {
+    /// The direction of a link on which it passed, and on which it is sent. It records:
+    /// [`crate::MiddleboxSpec::records`].
+    pub link: LinkId,
+    /// The flow, on its first path.
+    pub flow: FlowId,
+    /// The signal that it carries.
+    pub ask: BackPressureSignal,
+    /// Time since it passed, at least.
+    pub age: Span,
 }
 
 /// What a forged packet looks like.

@@ -337,7 +337,10 @@ fn epochs(spec: &NetSpec) -> Result<(Vec<Vec<Epoch>>, Vec<Change>), NoReference>
             | NetEvent::Delay(link, _)
             | NetEvent::Up(link)
             | NetEvent::Down(link) => link,
-            NetEvent::Loss(..) | NetEvent::Restart(_) | NetEvent::Forge(_) => continue,
+            NetEvent::Loss(..)
+            | NetEvent::Restart(_)
+            | NetEvent::Forge(_)
+            | NetEvent::Replay(_) => continue,
             NetEvent::Route { .. } => return Err(NoReference("routes change during the run")),
         };
         let mut epoch = *epochs[link.index()].last().expect("a link has a beginning");

@@ -235,12 +235,7 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
         }
     };
     let mut rows: Vec<Row> = first.per_flow.iter().enumerate().map(row).collect();
-    let referred = protocols.iter().map(|protocol| {
-        let label = format!("reference of {}", protocol.title);
-        Series { label, ..Series::of(protocol, Mark::Tick) }
-    });
-    let own = protocols.iter().map(|protocol| Series::of(protocol, Mark::Point));
-    let mut series: Vec<Series> = referred.chain(own).collect();
+    let mut series = beside_reference(protocols);
     without_empty(&mut series, &mut rows);
     let about = if series.iter().any(|series| series.mark == Mark::Tick) {
         "Vertical lines: what the reference, a fluid max-min network, would need."
@@ -259,6 +254,15 @@ fn completion(results: &Results, protocols: &[Protocol]) -> Option<Chart> {
         rows,
         about: about.into(),
     })
+}
+
+/// The references of the protocols, as ticks, and then the protocols, as points.
+fn beside_reference(protocols: &[Protocol]) -> Vec<Series> {
+    let referred = protocols.iter().map(|protocol| {
+        let label = format!("reference of {}", protocol.title);
+        Series { label, ..Series::of(protocol, Mark::Tick) }
+    });
+    referred.chain(protocols.iter().map(|protocol| Series::of(protocol, Mark::Point))).collect()
 }
 
 /// Series without a value in any row go.

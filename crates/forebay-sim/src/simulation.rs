@@ -10,7 +10,9 @@ use crate::serial_fallback::SerialFallback;
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Rules, WindowSync};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
-use forebay_net::{Conservation, EventSpec, Fabric, FlowSpec, Horizon, Knowledge, SpoofedPacket};
+use forebay_net::{
+    Conservation, EventSpec, Fabric, FlowSpec, Horizon, Knowledge, Replay, SpoofedPacket,
+};
 use forebay_net::{LinkEarlyTransit, NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
@@ -417,7 +419,8 @@ fn events_of_parts(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<VecDeque<Ev
             | NetEvent::Delay(link, _)
             | NetEvent::Loss(link, _)
             | NetEvent::Down(link)
-            | NetEvent::Up(link) => spec.links[link.index()].from,
+            | NetEvent::Up(link)
+            | NetEvent::Replay(Replay { link, .. }) => spec.links[link.index()].from,
             NetEvent::Restart(node)
             | NetEvent::Route { node, .. }
             | NetEvent::Forge(SpoofedPacket { node, .. }) => node,

@@ -31,7 +31,12 @@ impl Map {
         }
     }
 
-    fn backbone(self) -> Map {
+    fn backbone(mut self) -> Map {
+        if self.nodes.iter().all(|node| node.backbone_hops.is_none()) {
+            let text = "`reduce = \"backbone\"` leaves out nothing: only Rocketfuel maps say what \
+                        their backbone is";
+            self.notes.push(text.to_string());
+        }
         let kept: Vec<bool> =
             self.nodes.iter().map(|node| node.backbone_hops.is_none_or(|hops| hops == 0)).collect();
         self.part(&kept, |_| true)

@@ -129,8 +129,22 @@ fn middleboxes(scenario: &Scenario) -> Vec<String> {
 fn attack(attack: &Attack, scenario: &Scenario) -> String {
     let from = &scenario.nodes[attack.from.index()].name;
     let (flow, noun) = (attack.flow.0 + 1, attack.what.noun());
-    let AttackKind::Forge { start, every, count, look, knows } = attack.what else {
-        return format!("{from} is the {noun} of flow {flow}");
+    let (start, every, count, look, knows) = match attack.what {
+        AttackKind::Forge { start, every, count, look, knows } => {
+            (start, every, count, look, knows)
+        }
+        AttackKind::Replay { start, every, count, link, age, .. } => {
+            return format!(
+                "{} of what {from} has sent for flow {flow} on {}, from {} s on, one each {}, {} \
+                 old or more",
+                counted(count as usize, noun),
+                scenario.links[link.index() / 2].name,
+                seconds(start),
+                span(every),
+                span(age),
+            );
+        }
+        AttackKind::Misbehave(_) => return format!("{from} is the {noun} of flow {flow}"),
     };
     let knows = match knows {
         Knowledge::Receiver => "the receiver alone",

@@ -41,6 +41,7 @@ experiments![
     "inrpp" / "caches",
     "inrpp" / "friendly",
     "inrpp" / "load",
+    "inrpp" / "order",
     "inrpp" / "tiscali",
     "inrpp" / "attacks",
     "kickass" / "joins",

@@ -1,7 +1,9 @@
 //! Checks of a spec that its types do not make.
 
 use crate::ports::PortTable;
-use crate::spec::{ChannelSpec, Look, NetEvent, NetSpec, NodeKind, SpecError, SpoofedPacket};
+use crate::spec::{
+    ChannelSpec, LinkSpec, Look, NetEvent, NetSpec, NodeKind, SpecError, SpoofedPacket,
+};
 use forebay_base::{FlowId, IpVersion, NodeId, PortId};
 use forebay_router::MAX_TREES;
 
@@ -59,6 +61,12 @@ pub(super) fn check_names(spec: &NetSpec) -> Result<(), SpecError> {
             NetEvent::Restart(node) => node.index() < nodes,
             NetEvent::Forge(forgery) => {
                 forgery.node.index() < nodes && forgery.flow.index() < spec.flows.len()
+            }
+            NetEvent::Replay(replay) => {
+                let records =
+                    |link: &LinkSpec| link.wire.middlebox.as_ref().is_some_and(|m| m.records);
+                let link = spec.links.get(replay.link.index());
+                link.is_some_and(records) && replay.flow.index() < spec.flows.len()
             }
             NetEvent::Route { node, dst, .. } => node.index() < nodes && dst.index() < nodes,
         };

@@ -251,7 +251,10 @@ pub(crate) fn changed_links(spec: &NetSpec) -> Vec<bool> {
             | NetEvent::Loss(l, _)
             | NetEvent::Down(l)
             | NetEvent::Up(l) => changed[l.index()] = true,
-            NetEvent::Restart(_) | NetEvent::Route { .. } | NetEvent::Forge(_) => {}
+            NetEvent::Restart(_)
+            | NetEvent::Route { .. }
+            | NetEvent::Forge(_)
+            | NetEvent::Replay(_) => {}
         }
     }
     changed

@@ -4,7 +4,7 @@ use super::transit::port_context;
 use super::{Driver, DriverError, Fabric, Slot};
 use crate::link::QueuedLink;
 use crate::node::Node;
-use crate::spec::NetEvent;
+use crate::spec::{NetEvent, Replay};
 use forebay_base::{DropReason, LinkId, NodeId, Time};
 use forebay_queue::PortContext;
 use forebay_router::Forwarding;
@@ -36,6 +36,7 @@ impl<D: Driver> Fabric<D> {
             }
             NetEvent::Restart(node) => self.restart(node)?,
             NetEvent::Forge(ref forgery) => self.forge(forgery)?,
+            NetEvent::Replay(ref replay) => self.replay(replay)?,
             NetEvent::Route { node, dst, via } => {
                 if !self.early_transit.knows_route_change(node, dst, via) {
                     return Err(DriverError::FixedRoute(node));
@@ -62,6 +63,20 @@ impl<D: Driver> Fabric<D> {
         if let Node::Router(_) = &self.nodes[node.index()] {
             self.with_forwarding(node, |f, cx| f.restart(cx));
             self.serve(node);
+        }
+        Ok(())
+    }
+
+    /// The copy starts at the transmitter's end of the wire: the attacker is on the link.
+    fn replay(&mut self, replay: &Replay) -> Result<(), DriverError> {
+        let &Replay { link, flow, ask, age } = replay;
+        let path = self.workload.paths(flow)[0];
+        let ends = [path.src.0, path.dst.0];
+        let line = queued(&mut self.links, link)?;
+        let cx = &mut port_context!(self);
+        if line.replay(age, ends, ask, cx) {
+            self.count.sent += 1;
+            self.sync_link(link);
         }
         Ok(())
     }

@@ -4,6 +4,7 @@
 //! which they leave, and losses of the link come after it. It needs no timer: fragments that wait
 //! for others longer than a host would wait end when the next fragment comes.
 
+use super::recording::Recording;
 use crate::reassembly::{Reassembly, join};
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropLog, DropReason, IpVersion, Kind, OptionList, Packet, Time, kind};
@@ -18,6 +19,8 @@ pub struct MiddleboxSpec {
     pub set_df: bool,
     /// What becomes of IPv4 fragments.
     pub fragments: Fragments,
+    /// It records packets with signals of INRPP routers, for [`crate::NetEvent::Replay`].
+    pub records: bool,
 }
 
 /// TCP options that a middlebox overwrites with NOP, as netfilter's TCPOPTSTRIP does: no header
@@ -78,6 +81,7 @@ pub(crate) struct Middlebox {
     plan: AddressPlan,
     reassembly: Reassembly,
     counts: MiddleboxCounts,
+    recording: Recording,
 }
 
 /// What a middlebox sends on for a packet that came.
@@ -94,7 +98,12 @@ impl Middlebox {
     /// One on a link of this MTU.
     pub fn new(spec: MiddleboxSpec, mtu_bytes: u16, plan: AddressPlan) -> Middlebox {
         let (reassembly, counts) = (Reassembly::default(), MiddleboxCounts::default());
-        Middlebox { spec, mtu_bytes, plan, reassembly, counts }
+        let recording = Recording::default();
+        Middlebox { spec, mtu_bytes, plan, reassembly, counts, recording }
+    }
+    /// What it has recorded.
+    pub fn recording(&self) -> &Recording {
+        &self.recording
     }
     /// Its counters.
     pub fn counts(&self) -> MiddleboxCounts {
@@ -125,6 +134,9 @@ impl Middlebox {
             }
             Kind::Tcp => {
                 self.change(&mut packet, arena);
+                if self.spec.records {
+                    self.recording.look(now, &packet, arena);
+                }
                 Passed::One(packet)
             }
             Kind::Opaque => Passed::One(packet),
@@ -253,7 +265,7 @@ mod tests {
         let spec = MiddleboxSpec {
             strip: StripOptions::Unknown,
             set_df: true,
-            fragments: Fragments::Pass,
+            ..MiddleboxSpec::default()
         };
         let mut middlebox = Middlebox::new(spec, 1500, AddressPlan::default());
         let Passed::One(packet) = middlebox.on_packet(Time::ZERO, packet, &mut arena, &mut drops)

@@ -9,6 +9,7 @@ mod fifo;
 mod impairment;
 mod middlebox;
 mod queued;
+mod recording;
 mod stats;
 mod wire;
 

@@ -11,8 +11,11 @@ use crate::link::middlebox::{Middlebox, MiddleboxCounts, Passed};
 use crate::link::stats::LinkStats;
 use crate::link::wire::WireSpec;
 use alloc::boxed::Box;
-use forebay_base::{Arena, DropReason, Packet, PacketRing, PacketTransfer, Rate, Rng, Span, Time};
+use forebay_base::{
+    Arena, DropReason, Endpoint, Packet, PacketRing, PacketTransfer, Rate, Rng, Span, Time,
+};
 use forebay_queue::{Overflow, Pipeline, PortContext};
+use forebay_signal::inrpp::BackPressureSignal;
 use forebay_wire::AddressPlan;
 
 /// A packet in transmission.
@@ -390,6 +393,24 @@ impl QueuedLink {
                 }
             }
         }
+    }
+    /// Put on the wire a copy of the last packet that asked for `ask`, between these ends and at
+    /// least `age` ago. False if none was recorded.
+    pub fn replay(
+        &mut self,
+        age: Span,
+        ends: [Endpoint; 2],
+        ask: BackPressureSignal,
+        cx: &mut PortContext<'_>,
+    ) -> bool {
+        let since_start = cx.now.since(Time::ZERO);
+        let (Some(middlebox), true) = (&self.middlebox, since_start >= age) else { return false };
+        let latest = Time::ZERO + since_start.saturating_sub(age);
+        let Some(copy) = middlebox.recording().copy(latest, ends, ask, cx.arena) else {
+            return false;
+        };
+        self.propagate(copy, cx.now, cx);
+        true
     }
     #[inline]
     fn propagate(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {

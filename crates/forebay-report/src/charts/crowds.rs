@@ -3,7 +3,7 @@
 use super::super::figures::{four_digits, prefix};
 use super::super::look::Protocol;
 use super::super::results::{Aggregate, Results, Run};
-use super::{Axis, Chart, FLOWS, LINKS, Mark, Row, Scale, Series, without_empty};
+use super::{Axis, Chart, FLOWS, LINKS, Mark, Row, Scale, Series, beside_reference, without_empty};
 use forebay_metrics::statistics::{Range, interval_within, mean};
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -60,12 +60,7 @@ pub(super) fn by_size(results: &Results, protocols: &[Protocol]) -> Option<Chart
         intervals: Vec::new(),
     };
     let mut rows: Vec<Row> = steps.iter().map(row).collect();
-    let referred = protocols.iter().map(|protocol| {
-        let label = format!("reference of {}", protocol.title);
-        Series { label, ..Series::of(protocol, Mark::Tick) }
-    });
-    let own = protocols.iter().map(|protocol| Series::of(protocol, Mark::Point));
-    let mut series: Vec<Series> = referred.chain(own).collect();
+    let mut series = beside_reference(protocols);
     without_empty(&mut series, &mut rows);
     let reference = if series.iter().any(|series| series.mark == Mark::Tick) {
         " Vertical lines: the same flows in the reference, a fluid max-min network."

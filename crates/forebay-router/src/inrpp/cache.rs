@@ -11,12 +11,17 @@
 //! the turns. It is parked when its turn comes, not when it is held, so that holding a nonce costs
 //! nothing per flow. Between calls the flow whose turn it is may send, or there is none.
 //!
+//! By attained service, the flow that has sent the fewest bytes may send instead, packet by packet,
+//! and has no place once it runs dry.
+//!
 //! The packets of a flow are in the order of their sequence numbers: retransmissions go ahead of
 //! its backlog, and what comes late over a detour to its place in it.
 
+use super::attained::{LeastAttained, Rank};
 use super::hints::FlowIndexCache;
 use super::key::{Class, FlowKey};
 use super::lists::{Linked, Links, List, NONE, Ranks};
+use super::settings::TurnOrder;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use forebay_base::seq_lt;
@@ -45,6 +50,8 @@ enum Place {
     /// It has had less than a quantum.
     New,
     Ring,
+    /// By attained service.
+    Ranked(Rank),
     Parked(Held),
 }
 
@@ -64,6 +71,8 @@ struct Queue<T> {
     below_bytes: u64,
     /// The notice of the packet that came last.
     noticed: Option<BackPressure>,
+    /// Bytes that the flow had sent before, and from here; without meaning in deficit round robin.
+    attained_bytes: u64,
 }
 
 /// The links of turns.
@@ -84,6 +93,14 @@ impl<T> Linked for ByRank<'_, T> {
 /// Flows that are examined for one that may take a detour. After this many that may not, one waits
 /// for its turn on the link.
 const DETOUR_LOOK: usize = 32;
+/// A flow that has nothing in a cache, as it comes there.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Newcomer {
+    /// It has its first quantum before others.
+    pub ahead: bool,
+    /// Bytes that it has sent.
+    pub attained_bytes: u64,
+}
 /// In which way a flow is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Hold {
@@ -141,6 +158,8 @@ pub(super) struct Cache<T> {
     new: List,
     /// Flows in turn. Those without packets keep their place until it is theirs.
     ring: List,
+    /// By attained service: all that are neither parked nor dry. `new` and `ring` are empty then.
+    ranked: Option<LeastAttained>,
     parked: BTreeMap<Held, List>,
     /// How the first packet of the flow is held whose turn it is.
     head_holder: Option<Held>,
@@ -161,7 +180,7 @@ fn kind(key: FlowKey) -> usize {
 }
 
 impl<T> Cache<T> {
-    pub fn new(quantum_bytes: u32) -> Cache<T> {
+    pub fn new(quantum_bytes: u32, order: TurnOrder) -> Cache<T> {
         assert!(quantum_bytes > 0, "a flow must be served at last");
         Cache {
             slots: Vec::new(),
@@ -170,6 +189,7 @@ impl<T> Cache<T> {
             hints: FlowIndexCache::default(),
             new: List::default(),
             ring: List::default(),
+            ranked: (order == TurnOrder::Attained).then(LeastAttained::default),
             ranks: <[Ranks; 2]>::default(),
             parked: BTreeMap::new(),
             head_holder: None,
@@ -179,6 +199,9 @@ impl<T> Cache<T> {
             packets: 0,
             counts: [0; 2],
         }
+    }
+    fn order(&self) -> TurnOrder {
+        self.ranked.as_ref().map_or(TurnOrder::Share, |_| TurnOrder::Attained)
     }
     /// Bytes that leave in a round of all flows and one more, each with a quantum.
     pub fn round_bytes(&self) -> u64 {
@@ -257,12 +280,12 @@ impl<T> Cache<T> {
         packets.iter().skip(at).take_while(|it| it.seq == packet.seq).any(same)
     }
     /// Put a packet in its place among those of its flow. True if it is the first now, and was not
-    /// alone. A flow that comes new has its first quantum before others if `ahead`.
-    pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, ahead: bool) -> bool {
+    /// alone.
+    pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, newcomer: Newcomer) -> bool {
         *self.count_mut(flow.class()) += packet.wire_len as u64;
         let slot = match self.find(flow) {
             Some(slot) => slot,
-            None => self.open(flow, ahead),
+            None => self.open(flow, newcomer),
         };
         self.packets += 1;
         let bytes = packet.wire_len as u64;
@@ -320,18 +343,19 @@ impl<T> Cache<T> {
         }
     }
     /// A flow without packets gets its first.
-    fn open(&mut self, key: FlowKey, ahead: bool) -> u32 {
+    fn open(&mut self, key: FlowKey, newcomer: Newcomer) -> u32 {
         let queue = Queue {
             key,
             packets: VecDeque::new(),
             bytes: 0,
             deficit_bytes: self.quantum_bytes,
             credit: None,
-            place: if ahead { Place::New } else { Place::Ring },
+            place: if newcomer.ahead { Place::New } else { Place::Ring },
             turn: Links::default(),
             rank: Links::default(),
             below_bytes: 0,
             noticed: None,
+            attained_bytes: newcomer.attained_bytes,
         };
         let slot = match self.free.pop() {
             Some(slot) => slot,
@@ -343,8 +367,11 @@ impl<T> Cache<T> {
         self.slots[slot as usize] = Some(queue);
         self.index.insert(key, slot);
         self.hints.note(key, slot, &self.index);
-        let list = if ahead { &mut self.new } else { &mut self.ring };
-        list.push(&mut self.slots, slot);
+        match &mut self.ranked {
+            None if newcomer.ahead => self.new.push(&mut self.slots, slot),
+            None => self.ring.push(&mut self.slots, slot),
+            Some(_) => self.rank_by_service(slot),
+        }
         slot
     }
     /// A flow without packets has no turn any more.
@@ -361,6 +388,9 @@ impl<T> Cache<T> {
         match self.queue(slot).place {
             Place::New => self.new.remove(&mut self.slots, slot),
             Place::Ring => self.ring.remove(&mut self.slots, slot),
+            Place::Ranked(rank) => {
+                self.ranked.as_mut().expect("the flow has a rank").remove(slot, rank);
+            }
             Place::Parked(held) => {
                 let waiting = self.parked.get_mut(&held).expect("a parked flow is listed");
                 waiting.remove(&mut self.slots, slot);
@@ -376,13 +406,29 @@ impl<T> Cache<T> {
             return;
         }
         self.leave(slot);
+        if self.ranked.is_some() {
+            self.rank_by_service(slot);
+            return;
+        }
         self.queue_mut(slot).place = Place::Ring;
         self.ring.push(&mut self.slots, slot);
+    }
+    /// Into the order by attained service.
+    fn rank_by_service(&mut self, slot: u32) {
+        let Some(ranked) = &mut self.ranked else { return };
+        let queue = self.slots[slot as usize].as_mut().expect("a flow that is listed is there");
+        queue.place = Place::Ranked(ranked.insert(slot, queue.attained_bytes));
     }
     /// The flow to serve next; [`NONE`]: none.
     #[inline]
     pub fn head(&self) -> u32 {
-        if self.new.first == NONE { self.ring.first } else { self.new.first }
+        if self.new.first != NONE {
+            return self.new.first;
+        }
+        match &self.ranked {
+            None => self.ring.first,
+            Some(ranked) => ranked.first().unwrap_or(NONE),
+        }
     }
 
     /// How the first packet of a flow is held; None if it is not.
@@ -448,6 +494,7 @@ impl<T> Cache<T> {
         let listed = |list: List| core::iter::successors(Some(list.first), after);
         let turns = listed_while(listed(self.new)).chain(listed_while(listed(self.ring)));
         turns
+            .chain(self.ranked.iter().flat_map(LeastAttained::iter))
             .take(DETOUR_LOOK)
             .find(|&slot| self.may_detour(slot, max_wire_len) && self.may_leave(slot, holds))
     }
@@ -498,10 +545,19 @@ impl<T> Cache<T> {
         }
     }
     /// What a flow has just sent does not count in its turns, as long as it has more.
-    pub fn refund(&mut self, flow: FlowKey, wire_len: u16) {
+    pub fn refund(&mut self, flow: FlowKey, wire_len: u16, holds: &mut impl Holds) {
         let more = |&slot: &u32| !self.queue(slot).packets.is_empty();
-        if let Some(slot) = self.find(flow).filter(more) {
-            self.queue_mut(slot).deficit_bytes += u32::from(wire_len);
+        let Some(slot) = self.find(flow).filter(more) else { return };
+        let ranked = self.ranked.is_some();
+        let queue = self.queue_mut(slot);
+        if !ranked {
+            queue.deficit_bytes += u32::from(wire_len);
+            return;
+        }
+        queue.attained_bytes -= u64::from(wire_len);
+        if matches!(queue.place, Place::Ranked(_)) {
+            self.queue_up(slot);
+            self.settle(holds);
         }
     }
     /// Serve a flow which may send; or let it gain a quantum and wait for its next turn.
@@ -509,21 +565,28 @@ impl<T> Cache<T> {
         let is_head = slot == self.head();
         let holder = if is_head { self.head_holder } else { self.holder(slot, holds) };
         debug_assert_eq!(holder, self.holder(slot, holds), "settled after what changes it");
-        let quantum_bytes = self.quantum_bytes;
+        let (quantum_bytes, ranked) = (self.quantum_bytes, self.ranked.is_some());
         let queue = self.queue_mut(slot);
         let key = queue.key;
         let wire_len = queue.packets.front().expect("who may send has packets").wire_len;
-        if queue.deficit_bytes < wire_len as u32 {
+        if ranked {
+            queue.attained_bytes += u64::from(wire_len);
+        } else if queue.deficit_bytes < wire_len as u32 {
             queue.deficit_bytes += quantum_bytes;
             self.queue_up(slot);
             return None;
+        } else {
+            queue.deficit_bytes -= wire_len as u32;
         }
-        queue.deficit_bytes -= wire_len as u32;
         let credit = queue.credit.take();
         let packet = queue.packets.pop_front().expect("just seen");
         let empty = queue.packets.is_empty();
         self.shrink(slot, wire_len as u64);
-        if empty {
+        if ranked && empty {
+            self.close(slot);
+        } else if ranked {
+            self.queue_up(slot);
+        } else if empty {
             // Its turn is over. Closed at once it would be new with its next packet, and have one
             // more than its part each time that it runs dry.
             self.queue_mut(slot).deficit_bytes = quantum_bytes;
@@ -675,7 +738,7 @@ impl<T> Cache<T> {
     }
     /// Take everything out.
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
-        let emptied = core::mem::replace(self, Cache::new(self.quantum_bytes));
+        let emptied = core::mem::replace(self, Cache::new(self.quantum_bytes, self.order()));
         emptied.slots.into_iter().flatten().flat_map(|q| q.packets).map(|p| p.what)
     }
 }

@@ -6,17 +6,14 @@
 //! their sender knew a round trip ago: a nonce that asks no more, or none while one asks. Their
 //! echo decides only where no ACK of the flow has passed since a nonce is known here.
 
-use super::cache::{Held, Hold as Way, Holds};
+use super::cache::{Held, Hold, Holds};
 use super::key::{Class, FlowKey};
+use super::remembered::{LastHeard, Remembered};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Span, Time};
 use forebay_signal::inrpp::Nonce;
 
-/// Time without ACKs after which a flow counts as ended.
-pub(super) const ENDED_AFTER: Span = Span::from_secs(30);
-/// Of fewer flows, those that have ended are not looked for.
-pub(super) const PURGE_THRESHOLD: usize = 1024;
 /// Maximum bytes that one ACK may report as new.
 const MAX_ACK_ADVANCE: i32 = 1 << 17;
 /// Twice the bytes that are kept for packets yet to come: what one ACK may bring. More would let
@@ -25,8 +22,6 @@ pub(super) const MAX_POOL: i64 = 2 * MAX_ACK_ADVANCE as i64;
 /// Interfaces downstream that are remembered at once; of more, the one that was silent for longest
 /// is forgotten.
 const MAX_NONCES: usize = 4096;
-/// Flows whose last ACK is remembered; the packets of others are known by their echo alone.
-const MAX_FLOWS: usize = 1 << 16;
 
 /// How long to wait for ACKs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -80,6 +75,12 @@ struct FlowHoldState {
     gap: Span,
 }
 
+impl LastHeard for FlowHoldState {
+    fn last_heard(&self) -> Time {
+        self.at
+    }
+}
+
 impl FlowHoldState {
     fn new(now: Time, under: Option<Held>, arrived: Arrived) -> FlowHoldState {
         FlowHoldState { under, arrived, at: now, gap: Span::ZERO }
@@ -106,7 +107,7 @@ impl FlowHoldState {
 
 /// A congested interface downstream.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-struct Hold {
+struct Asker {
     /// The last time that it asked to slow down.
     heard: Time,
     /// Time between two such ACKs, smoothed.
@@ -119,11 +120,11 @@ struct Hold {
 }
 
 impl CreditTimeouts {
-    fn forgets_at(self, hold: &Hold) -> Time {
-        hold.heard + self.forget_after.max(hold.gap * 4)
+    fn forgets_at(self, asker: &Asker) -> Time {
+        asker.heard + self.forget_after.max(asker.gap * 4)
     }
-    fn starves_at(self, hold: &Hold) -> Time {
-        hold.credited + self.watchdog.max(hold.gap * 2)
+    fn starves_at(self, asker: &Asker) -> Time {
+        asker.credited + self.watchdog.max(asker.gap * 2)
     }
 }
 
@@ -164,11 +165,9 @@ pub(super) struct Release {
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(super) struct Credits {
     patience: CreditTimeouts,
-    nonces: BTreeMap<Nonce, Hold>,
-    /// The last ACK of each flow.
-    flows: BTreeMap<FlowKey, FlowHoldState>,
-    /// Number of flows at which to look for those that have ended.
-    crowd: usize,
+    nonces: BTreeMap<Nonce, Asker>,
+    /// The last ACK of each flow. The packets of others are known by their echo alone.
+    flows: Remembered<FlowHoldState>,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to
     /// look at every nonce.
     due: Time,
@@ -177,13 +176,7 @@ pub(super) struct Credits {
 impl Credits {
     /// Nothing is held.
     pub fn new(patience: CreditTimeouts) -> Credits {
-        Credits {
-            patience,
-            nonces: BTreeMap::new(),
-            flows: BTreeMap::new(),
-            crowd: PURGE_THRESHOLD,
-            due: Time::MAX,
-        }
+        Credits { patience, nonces: BTreeMap::new(), flows: Remembered::default(), due: Time::MAX }
     }
     /// Forget everything.
     pub fn clear(&mut self) {
@@ -216,17 +209,17 @@ impl Credits {
             }
             None => {
                 let full = self.nonces.len() >= MAX_NONCES;
-                let silent = || self.nonces.iter().min_by_key(|(n, hold)| (hold.heard, **n));
+                let silent = || self.nonces.iter().min_by_key(|(n, asker)| (asker.heard, **n));
                 let silent = full.then(silent).flatten().map(|(&n, _)| n);
                 let (gap, pool) = (Span::ZERO, 0);
-                let hold = Hold { heard: now, gap, credited: now, pool };
-                self.due = self.due.min(self.patience.forgets_at(&hold));
-                self.nonces.insert(nonce, hold);
+                let asker = Asker { heard: now, gap, credited: now, pool };
+                self.due = self.due.min(self.patience.forgets_at(&asker));
+                self.nonces.insert(nonce, asker);
                 silent
             }
         };
         let Some((news, before)) = known else {
-            let moved = self.know(flow, FlowHoldState::new(now, Some(held), arrived));
+            let moved = self.flows.know(flow, FlowHoldState::new(now, Some(held), arrived));
             return AckUpdate { forgotten, moved, changed: moved, from: None, news: None };
         };
         let news = Some(news);
@@ -235,22 +228,10 @@ impl Credits {
         let changed = before != Some(held);
         AckUpdate { forgotten, moved, changed, from: from.filter(|_| moved), news }
     }
-    /// Remember the first ACK of a flow. False if there is no room.
-    fn know(&mut self, flow: FlowKey, said: FlowHoldState) -> bool {
-        if self.flows.len() >= self.crowd {
-            self.flows.retain(|_, other| other.at + ENDED_AFTER > said.at);
-            self.crowd = (2 * self.flows.len()).max(PURGE_THRESHOLD);
-        }
-        let room = self.flows.len() < MAX_FLOWS;
-        if room {
-            self.flows.insert(flow, said);
-        }
-        room
-    }
     /// What is in the pool of `nonce`.
     #[cfg(test)]
     pub fn pool(&self, nonce: Nonce) -> i64 {
-        self.nonces.get(&nonce).map_or(0, |hold| hold.pool)
+        self.nonces.get(&nonce).map_or(0, |asker| asker.pool)
     }
     /// Flows of which something is known.
     #[cfg(test)]
@@ -259,31 +240,31 @@ impl Credits {
     }
     /// Packets under `nonce` may leave for `halves` more, in twice their bytes.
     pub fn pay(&mut self, nonce: Nonce, halves: u64) {
-        if let Some(hold) = self.nonces.get_mut(&nonce) {
-            hold.pool = hold.pool.saturating_add_unsigned(halves).min(MAX_POOL);
+        if let Some(asker) = self.nonces.get_mut(&nonce) {
+            asker.pool = asker.pool.saturating_add_unsigned(halves).min(MAX_POOL);
         }
     }
     /// One packet under `nonce` may leave though nothing arrived.
     pub fn pay_one(&mut self, nonce: Nonce) {
-        if let Some(hold) = self.nonces.get_mut(&nonce) {
-            hold.pool = hold.pool.max(0) + 1;
+        if let Some(asker) = self.nonces.get_mut(&nonce) {
+            asker.pool = asker.pool.max(0) + 1;
         }
     }
     /// The pause of `flow` ends if no ACK has come for so long that none will. True if it does.
     pub fn end_stale_pause(&mut self, now: Time, flow: FlowKey) -> bool {
         let Some(said) = self.flows.get_mut(&flow) else { return false };
         let stale = said.at + self.patience.forget_after.max(said.gap * 4) <= now;
-        let paused = said.under.as_mut().filter(|held| held.hold == Way::Paused && stale);
-        paused.map(|held| held.hold = Way::Slowed).is_some()
+        let paused = said.under.as_mut().filter(|held| held.hold == Hold::Paused && stale);
+        paused.map(|held| held.hold = Hold::Slowed).is_some()
     }
     /// True if there is something in the pool of `nonce`.
     pub fn has_pool(&self, nonce: Nonce) -> bool {
-        self.nonces.get(&nonce).is_some_and(|hold| hold.pool > 0)
+        self.nonces.get(&nonce).is_some_and(|asker| asker.pool > 0)
     }
     /// A packet under `nonce` may have got a credit for an ACK, or for want of one.
     pub fn credited(&mut self, now: Time, nonce: Nonce) {
-        if let Some(hold) = self.nonces.get_mut(&nonce) {
-            hold.credited = now;
+        if let Some(asker) = self.nonces.get_mut(&nonce) {
+            asker.credited = now;
         }
     }
     /// False if something is due before a flow under a nonce with a credit of `now` could starve.
@@ -293,11 +274,11 @@ impl Credits {
     }
     /// `nonce` was heard. When it is to be forgotten; None if it is not known.
     fn refresh(&mut self, now: Time, nonce: Nonce) -> Option<Time> {
-        let hold = self.nonces.get_mut(&nonce)?;
-        let gap = now.since(hold.heard);
-        hold.gap = (hold.gap * 7 + gap) / 8;
-        hold.heard = now;
-        Some(self.patience.forgets_at(hold))
+        let asker = self.nonces.get_mut(&nonce)?;
+        let gap = now.since(asker.heard);
+        asker.gap = (asker.gap * 7 + gap) / 8;
+        asker.heard = now;
+        Some(self.patience.forgets_at(asker))
     }
     /// An ACK of `flow` carries no request.
     #[inline]
@@ -306,7 +287,7 @@ impl Credits {
             return Release { moved: false, from: None };
         }
         let Some(said) = self.flows.get_mut(&flow) else {
-            self.know(flow, FlowHoldState::new(now, None, arrived));
+            self.flows.know(flow, FlowHoldState::new(now, None, arrived));
             return Release { moved: true, from: None };
         };
         let Some(news) = said.on_ack(now, arrived, self.patience.forget_after) else {
@@ -340,11 +321,11 @@ impl Credits {
         if now < self.due {
             return Vec::new();
         }
-        let late = |(&nonce, hold): (&Nonce, &Hold)| {
-            if now >= self.patience.forgets_at(hold) {
+        let late = |(&nonce, asker): (&Nonce, &Asker)| {
+            if now >= self.patience.forgets_at(asker) {
                 Some(Late::Forget(nonce))
             } else {
-                (now >= self.patience.starves_at(hold) && waits(nonce))
+                (now >= self.patience.starves_at(asker) && waits(nonce))
                     .then_some(Late::LetGo(nonce))
             }
         };
@@ -352,11 +333,11 @@ impl Credits {
     }
     /// All that was late has been handled.
     pub fn rearm(&mut self, waits: impl Fn(Nonce) -> bool) {
-        let at = |(&nonce, hold): (&Nonce, &Hold)| {
+        let at = |(&nonce, asker): (&Nonce, &Asker)| {
             if waits(nonce) {
-                self.patience.forgets_at(hold).min(self.patience.starves_at(hold))
+                self.patience.forgets_at(asker).min(self.patience.starves_at(asker))
             } else {
-                self.patience.forgets_at(hold)
+                self.patience.forgets_at(asker)
             }
         };
         self.due = self.nonces.iter().map(at).min().unwrap_or(Time::MAX);
@@ -377,21 +358,21 @@ impl Holds for Credits {
             Some(said) => said.under,
             None => {
                 let nonce = echo.filter(|nonce| self.nonces.contains_key(nonce))?;
-                Some(Held { nonce, hold: Way::Slowed })
+                Some(Held { nonce, hold: Hold::Slowed })
             }
         }
     }
     fn take(&mut self, nonce: Nonce, payload_len: u16) {
-        if let Some(hold) = self.nonces.get_mut(&nonce) {
-            hold.pool -= 2 * i64::from(payload_len.max(1));
+        if let Some(asker) = self.nonces.get_mut(&nonce) {
+            asker.pool -= 2 * i64::from(payload_len.max(1));
         }
     }
     fn may_take(&self, held: Held) -> bool {
-        held.hold != Way::Paused && self.has_pool(held.nonce)
+        held.hold != Hold::Paused && self.has_pool(held.nonce)
     }
     fn waits_now(&mut self, nonce: Nonce) {
-        if let Some(hold) = self.nonces.get(&nonce) {
-            self.due = self.due.min(self.patience.starves_at(hold));
+        if let Some(asker) = self.nonces.get(&nonce) {
+            self.due = self.due.min(self.patience.starves_at(asker));
         }
     }
 }

@@ -27,11 +27,14 @@
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
-use super::cache::{Cache, Cached, Held, Hold, Holds};
-use super::credits::{Arrived, CreditTimeouts, Credits, ENDED_AFTER, Late, PURGE_THRESHOLD};
+use super::attained::ServiceHistory;
+use super::cache::{Cache, Cached, Held, Hold, Holds, Newcomer};
+use super::credits::{Arrived, CreditTimeouts, Credits, Late};
 use super::earliest;
 use super::key::{Class, FlowKey};
-use super::settings::{CacheLimits, PACKET_BYTES, Settings};
+use super::remembered::Remembered;
+use super::settings::{CacheLimits, PACKET_BYTES, Settings, TurnOrder};
+use super::state::State;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rate, Rng, Span, Time};
@@ -47,40 +50,10 @@ const SHORT_ROUND: u64 = 4;
 const PLAIN_PACKETS: u64 = 2;
 /// A flow that has less than this part of its share is not slowed down.
 const RAMP_SHARE: u64 = 4;
-/// Flows that are remembered as asked to slow down; of more, some learn of the end from the next
-/// interface or by time.
-const MAX_ASKED: usize = 1 << 16;
+/// Flows that are remembered as told to pause.
+const MAX_PAUSED: usize = 1 << 16;
 /// Longest time of a cancellation, where the number of flows does not bound it.
 const MAX_CANCEL: Span = Span::from_secs(30);
-
-/// The state of an interface (paper, section II-A).
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(u8)]
-pub enum State {
-    /// P: push.
-    Push = 0,
-    /// S&D: store and detour.
-    StoreDetour = 1,
-    /// B: back-pressure.
-    BackPressure = 2,
-    /// DB: back-pressure is being taken back.
-    Disable = 3,
-}
-
-impl State {
-    /// All states in order of their numbers.
-    pub const ALL: [State; 4] =
-        [State::Push, State::StoreDetour, State::BackPressure, State::Disable];
-    /// The paper's name.
-    pub const fn name(self) -> &'static str {
-        match self {
-            State::Push => "P",
-            State::StoreDetour => "S&D",
-            State::BackPressure => "B",
-            State::Disable => "DB",
-        }
-    }
-}
 
 /// See the module. `T` is what stands for a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -90,16 +63,15 @@ pub struct Interface<T> {
     state: State,
     /// The alias under which it asks; drawn anew each time that B begins.
     nonce: Option<Nonce>,
-    /// Flows that were asked to slow down since then, and when last.
-    asked: BTreeMap<FlowKey, Time>,
+    /// Flows that were asked to slow down since then, and when last. Of more than are remembered,
+    /// some learn of the end from the next interface or by time.
+    asked: Remembered<Time>,
     /// Flows that are told to pause, and since when.
     paused: BTreeMap<FlowKey, Time>,
     /// How long a flow may bring more after that.
     obeys_within: Span,
     /// The most flows with packets here in that time, while any is paused, and when.
     most_flows: (u64, Time),
-    /// Number of them at which to look for those that have ended.
-    crowd: usize,
     /// The longest time between two ACKs of one of them.
     longest_gap: Span,
     /// DB ends.
@@ -112,6 +84,8 @@ pub struct Interface<T> {
     offered: (u64, Time),
     /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
     longest_bytes: u16,
+    /// What each flow has sent, where turns follow from that.
+    history: Option<ServiceHistory>,
     cache: Cache<T>,
     credits: Credits,
 }
@@ -146,21 +120,24 @@ impl<T> Interface<T> {
             cancel_for: settings.cancel_for,
             state: State::Push,
             nonce: None,
-            asked: BTreeMap::new(),
+            asked: Remembered::default(),
             paused: BTreeMap::new(),
             obeys_within: settings.forget_after,
             most_flows: (0, Time::ZERO),
-            crowd: PURGE_THRESHOLD,
             longest_gap: Span::ZERO,
             cancel_until: Time::ZERO,
             pooled_turns: settings.pooled_turns,
             push_bytes: 0,
             offered: (0, Time::ZERO),
             longest_bytes: 0,
-            cache: Cache::new(match settings.quantum_bytes {
-                0 => mtu_bytes.into(),
-                bytes => bytes,
-            }),
+            history: (settings.order == TurnOrder::Attained).then(ServiceHistory::default),
+            cache: Cache::new(
+                match settings.quantum_bytes {
+                    0 => mtu_bytes.into(),
+                    bytes => bytes,
+                },
+                settings.order,
+            ),
             credits: Credits::new(CreditTimeouts {
                 forget_after: settings.forget_after,
                 watchdog: settings.watchdog,
@@ -247,7 +224,9 @@ impl<T> Interface<T> {
         {
             let head = self.cache.head();
             let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
-            let first = self.cache.push(flow, packet, ahead);
+            let history = self.history.as_ref();
+            let attained_bytes = history.map_or(0, |history| history.attained_bytes(now, flow));
+            let first = self.cache.push(flow, packet, Newcomer { ahead, attained_bytes });
             if first {
                 self.reconsider(flow);
             }
@@ -330,10 +309,18 @@ impl<T> Interface<T> {
     ) -> Option<(FlowKey, Cached<T>)> {
         let pulled = self.cache.pull_for_detour(max_wire_len, &mut self.credits)?;
         if !self.pooled_turns {
-            self.cache.refund(pulled.0, pulled.1.wire_len);
+            self.cache.refund(pulled.0, pulled.1.wire_len, &mut self.credits);
         }
         self.move_on(now, rng);
         Some(pulled)
+    }
+    /// A packet of `flow` has left over the link, from the cache or past it, or on a detour that
+    /// counts in turns.
+    #[inline]
+    pub fn note_sent(&mut self, now: Time, flow: FlowKey, wire_len: u16) {
+        if let Some(history) = &mut self.history {
+            history.sent(now, flow, wire_len);
+        }
     }
     /// True if [`Interface::pull`] would give a packet.
     #[inline]
@@ -658,7 +645,7 @@ impl<T> Interface<T> {
             if !self.paused.is_empty() {
                 self.paused.remove(&flow);
             }
-        } else if self.paused.len() < MAX_ASKED {
+        } else if self.paused.len() < MAX_PAUSED {
             self.paused.entry(flow).or_insert(now);
         }
     }
@@ -668,13 +655,7 @@ impl<T> Interface<T> {
             *last = now;
             return;
         }
-        if self.asked.len() >= self.crowd {
-            self.asked.retain(|_, last| *last + ENDED_AFTER > now);
-            self.crowd = (2 * self.asked.len()).max(PURGE_THRESHOLD);
-        }
-        if self.asked.len() < MAX_ASKED {
-            self.asked.insert(flow, now);
-        }
+        self.asked.know(flow, now);
     }
 
     /// Go to the state that the cache and the time ask for.
@@ -777,6 +758,7 @@ impl<T> Interface<T> {
         self.asked.clear();
         self.paused.clear();
         self.most_flows = (0, Time::ZERO);
+        self.history = self.history.take().map(|_| ServiceHistory::default());
         (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }

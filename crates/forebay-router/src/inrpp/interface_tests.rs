@@ -7,9 +7,10 @@ mod room;
 
 use super::cache::Cached;
 use super::credits::Arrived;
-use super::interface::{Interface, State};
+use super::interface::Interface;
 use super::key::{Class, FlowKey};
 use super::settings::{CacheLimits, Settings};
+use super::state::State;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rng, Stream, Time};

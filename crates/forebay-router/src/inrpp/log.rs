@@ -1,8 +1,9 @@
 //! What an interface shows of itself; for series and reports, never fed back.
 
-use super::interface::{Interface, State};
+use super::interface::Interface;
 use super::key::FlowKey;
 use super::settings::CacheLimits;
+use super::state::State;
 use alloc::collections::BTreeMap;
 use forebay_base::{Packet, Time};
 

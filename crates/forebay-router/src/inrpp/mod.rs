@@ -6,6 +6,7 @@
 //! [`Inrpp`] is the router: it reads packets, and owns per port an [`Interface`], the machine with
 //! the states, and one machine for the detours of the node.
 
+mod attained;
 mod cache;
 mod credits;
 pub mod detour;
@@ -15,10 +16,12 @@ mod interface;
 mod key;
 mod lists;
 mod log;
+mod remembered;
 mod router;
 mod settings;
 mod signals;
 mod spec;
+mod state;
 
 #[cfg(test)]
 mod interface_tests;
@@ -29,11 +32,12 @@ mod states_tests;
 
 pub use cache::Cached;
 pub use credits::Arrived;
-pub use interface::{Interface, Kept, State};
+pub use interface::{Interface, Kept};
 pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};
 pub use router::{Inrpp, PortInfo};
-pub use settings::{CacheLimits, CacheSize, LinkSecrets, Settings};
+pub use settings::{CacheLimits, CacheSize, LinkSecrets, Settings, TurnOrder};
+pub use state::State;
 
 /// The earlier of two deadlines, where there are any.
 #[inline]

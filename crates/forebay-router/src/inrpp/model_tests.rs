@@ -8,9 +8,10 @@ mod turns;
 
 use super::cache::Cached;
 use super::credits::{Arrived, MAX_POOL};
-use super::interface::{Interface, State};
+use super::interface::Interface;
 use super::key::{Class, FlowKey};
-use super::settings::{CacheLimits, Settings};
+use super::settings::{CacheLimits, Settings, TurnOrder};
+use super::state::State;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Stream, Time};
@@ -472,7 +473,9 @@ impl Bench {
     fn new(seed: u64) -> Bench {
         let mut rng = Rng::new(seed, Stream::Test, 0);
         let quantum_bytes = [64, 500, 1500, 9000][rng.below(4) as usize];
-        let settings = Settings { quantum_bytes, ..Settings::default() };
+        // The model does not say who is next: both orders obey it.
+        let order = [TurnOrder::Share, TurnOrder::Attained][rng.below(2) as usize];
+        let settings = Settings { quantum_bytes, order, ..Settings::default() };
         let limits = CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
         let (machine, model) =
             (Interface::new(limits, 1500, &settings), Model::new(limits, &settings));

@@ -6,11 +6,12 @@ use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
 use super::earliest;
 use super::guard::Guard;
-use super::interface::{Interface, Kept, State};
+use super::interface::{Interface, Kept};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
 use super::settings::{PLAIN_ROOM, Settings};
 use super::signals::{Signals, has_room_for_tag, set_tag};
+use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::collections::VecDeque;
 use alloc::vec::Vec;
@@ -253,17 +254,13 @@ impl Inrpp {
         option.detours |= self.detours.lead_round(port);
         let interface = &mut self.ports[port.index()].interface;
         let opens = (self.vouches && is_syn(packet)).then(|| cx.ports.rate(port));
-        if let Some(written) = interface.on_idle_ack(option) {
-            let offer = |rate| interface.offer(cx.now, rate, option, written);
-            let written = opens.map_or(written, offer);
-            let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
-            debug_assert!(there, "it was read from there");
-            return;
-        }
-        let flow = FlowKey::acknowledged_by(packet);
-        let (lets_go, waited) = (interface.reads_arrived(&option), interface.has_eligible());
-        let arrived = if lets_go { arrived(packet, cx.arena) } else { Arrived::default() };
-        let written = interface.on_ack(cx.now, flow, arrived, option);
+        let (idle, mut lets_go, mut waited) = (interface.on_idle_ack(option), false, false);
+        let written = idle.unwrap_or_else(|| {
+            let flow = FlowKey::acknowledged_by(packet);
+            (lets_go, waited) = (interface.reads_arrived(&option), interface.has_eligible());
+            let arrived = if lets_go { arrived(packet, cx.arena) } else { Arrived::default() };
+            interface.on_ack(cx.now, flow, arrived, option)
+        });
         let written = opens.map_or(written, |rate| interface.offer(cx.now, rate, option, written));
         let there = written.overwrite(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
         debug_assert!(there, "it was read from there");
@@ -359,7 +356,9 @@ impl Inrpp {
     }
     fn count_sent(&mut self, port: PortId, flow: FlowKey, wire: u16, payload: u16, now: Time) {
         self.detours.sent(now, port, wire);
-        self.ports[port.index()].log.left(flow, wire, payload, self.settings.flow_totals);
+        let out = &mut self.ports[port.index()];
+        out.interface.note_sent(now, flow, wire);
+        out.log.left(flow, wire, payload, self.settings.flow_totals);
     }
     fn keep(
         &mut self,
@@ -431,6 +430,9 @@ impl Inrpp {
         let payload_len = packet.payload_len();
         from.log.left(flow, cached.wire_len, payload_len, self.settings.flow_totals);
         from.log.detoured_bytes += cached.wire_len as u64;
+        if self.settings.pooled_turns {
+            from.interface.note_sent(cx.now, flow, cached.wire_len);
+        }
         let wire_len = packet.wire_len();
         self.detours.sent(cx.now, port, wire_len);
         self.detours.charge(cx.now, primary, port, wire_len);

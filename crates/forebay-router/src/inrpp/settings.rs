@@ -72,6 +72,18 @@ pub(super) const PACKET_BYTES: u64 = 1500;
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
 /// turns are served: what their queue would hold (paper: 50 ms).
 pub(super) const PLAIN_ROOM: Span = Span::from_millis(50);
+/// Which flow of a cache sends next.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
+#[serde(rename_all = "kebab-case")]
+pub enum TurnOrder {
+    /// Each in turn: deficit round robin, equal shares.
+    #[default]
+    Share,
+    /// The one that has sent the fewest bytes over the port: least attained service.
+    Attained,
+}
+
 /// The secrets of a router's links, in the order of its ports.
 pub type LinkSecrets = Arc<[Option<LinkSecret>]>;
 
@@ -90,6 +102,11 @@ pub struct Settings {
     /// the link alone, and those that may take detours have these on top, as in the paper
     /// (Fig. 19). Default: true.
     pub pooled_turns: bool,
+    /// Which flow of a cache sends next. `share`: each in turn (deficit round robin), so that all
+    /// get equal rates. `attained`: the one that has sent the fewest bytes over the port (least
+    /// attained service; equal ones take turns): short flows finish sooner, and long ones wait for
+    /// all shorter ones. A flow silent for 30 s is new again. Default: "share".
+    pub order: TurnOrder,
     /// Time between two probes of a detour, T_p. Range: 100us to 10s. Default: "10ms".
     pub probe_interval: Span,
     /// Time between two decisions to open or close a detour, T_d. Below 5 probe_interval loads have
@@ -191,6 +208,7 @@ impl Default for Settings {
             cache: CacheSize::default(),
             detours: true,
             pooled_turns: true,
+            order: TurnOrder::Share,
             probe_interval: Span::from_millis(10),
             decision_interval: Span::from_millis(50),
             alpha: 0.4,

@@ -3,10 +3,11 @@
 
 use super::cache::Cached;
 use super::credits::Arrived;
-use super::interface::{Interface, State};
+use super::interface::Interface;
 use super::key::{Class, FlowKey};
 use super::model_tests::flow;
 use super::settings::{CacheLimits, Settings};
+use super::state::State;
 use alloc::collections::{BTreeMap, BTreeSet};
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};

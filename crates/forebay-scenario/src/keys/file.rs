@@ -19,7 +19,7 @@ use crate::keys::links::LinkParams;
 use crate::keys::named::{Named, Param, param};
 use crate::keys::paths::{Homes, PathsOf};
 use crate::keys::reassembly::ReassemblyTable;
-use crate::keys::routes::RoutesTable;
+use crate::keys::routes::{RoutesTable, Weight};
 use crate::keys::sizes::SizeOf;
 use crate::keys::tcp::{Tcp, TcpOf};
 use crate::keys::topology::TopologyTable;
@@ -164,7 +164,7 @@ sections! {
             reverse: LinkParams,
             /// Cost of the link in routes, in both directions: packets take the path with the least
             /// sum. Range: 1 to 65535. Default: 1. Example: 10.
-            weight: u32,
+            weight: Weight,
             /// Key with which its two INRPP routers authenticate notices, at least 16 bytes.
             /// Default: inrpp.key. Example: "not known elsewhere".
             inrpp_key: String,

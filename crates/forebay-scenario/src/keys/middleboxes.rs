@@ -102,7 +102,7 @@ impl MiddleboxTable {
         let strip = self.strip_options.as_ref().map_or(StripOptions::None, |at| at.value.0.clone());
         let fragments = value_or(&self.fragments, Fragments::Pass);
         let set_df = value_or(&self.set_df, false);
-        let spec = MiddleboxSpec { strip, set_df, fragments };
+        let spec = MiddleboxSpec { strip, set_df, fragments, records: false };
         (spec != MiddleboxSpec::default()).then_some(spec)
     }
     /// The keys that say it; those of none where there is none.

@@ -7,6 +7,7 @@ use crate::format::fields::{
 };
 use crate::format::item::{Item, Value};
 use forebay_net::{EqualCosts, MAX_TREES, RouteRule};
+use serde_json::{Value as Json, json};
 use std::ops::RangeInclusive;
 
 sections! {
@@ -56,11 +57,34 @@ pub(crate) fn table_of(rule: RouteRule) -> RoutesTable {
     RoutesTable { trees: Spanned::some(rule.trees), equal_costs: Spanned::some(rule.equal_costs) }
 }
 
-/// The weight of a link; `fault` places what is wrong with it.
-pub(crate) fn weight(value: u32, fault: impl Fn(Problem) -> Fault) -> Result<u32, Fault> {
-    if WEIGHTS.contains(&value) {
-        return Ok(value);
+/// The cost of a link in routes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Weight(pub u32);
+
+impl Weight {
+    /// One in the range.
+    pub fn new(value: i128) -> Option<Weight> {
+        u32::try_from(value).ok().filter(|value| WEIGHTS.contains(value)).map(Weight)
     }
-    let problem = Problem::OutOfRange { found: value.to_string(), expected: WEIGHT_RANGE.into() };
-    Err(fault(problem).hint(WEIGHT_HINT))
+    /// What is wrong with a value that is none.
+    pub fn fault(value: i128, fault: impl Fn(Problem) -> Fault) -> Fault {
+        let expected = WEIGHT_RANGE.to_string();
+        fault(Problem::OutOfRange { found: value.to_string(), expected }).hint(WEIGHT_HINT)
+    }
+}
+
+impl Field for Weight {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::Integer(value) = item.value else {
+            return Err(item.expected(key, &format!("an integer from {WEIGHT_RANGE}")));
+        };
+        let fault = |problem| Fault::at(item.loc, key, problem);
+        Weight::new(value).ok_or_else(|| Weight::fault(value, fault))
+    }
+    fn write(&self) -> toml::Value {
+        self.0.write()
+    }
+    fn schema() -> Json {
+        json!({ "type": "integer", "minimum": WEIGHTS.start(), "maximum": WEIGHTS.end() })
+    }
 }

@@ -7,6 +7,7 @@ use crate::format::fields::{
 use crate::format::item::{Item, Value};
 use crate::format::units::Number;
 use crate::keys::links::LinkParams;
+use crate::keys::routes::Weight;
 use forebay_base::Rate;
 
 choices! {
@@ -142,7 +143,7 @@ sections! {
         optional {
             /// Cost of these links in routes. Range: 1 to 65535. Default: that of the map file,
             /// otherwise 1. Example: 10.
-            weight: u32,
+            weight: Weight,
         }
         flatten params: LinkParams,
     }

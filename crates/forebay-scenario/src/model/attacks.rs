@@ -1,8 +1,9 @@
 //! Attacks on flows.
 
-use forebay_base::{FlowId, NodeId, Span, Time};
+use forebay_base::{FlowId, LinkId, NodeId, Span, Time};
 use forebay_cc::inrpp::Misbehaviour;
 use forebay_net::{Knowledge, Look};
+use forebay_signal::inrpp::BackPressureSignal;
 use forebay_signal::inrpp::guard::Carrier;
 
 /// An attack.
@@ -32,6 +33,21 @@ pub enum AttackKind {
         /// Knowledge of the attacker.
         knows: Knowledge,
     },
+    /// Packets with a signal are recorded on a link, and sent again there at regular times.
+    Replay {
+        /// When the first is sent again.
+        start: Time,
+        /// Time between two.
+        every: Span,
+        /// How many.
+        count: u32,
+        /// The direction of the link.
+        link: LinkId,
+        /// The signal.
+        ask: BackPressureSignal,
+        /// Time since it passed, at least.
+        age: Span,
+    },
     /// An end of the flow breaks the rules.
     Misbehave(Misbehaviour),
 }
@@ -40,19 +56,20 @@ impl Attack {
     /// When the first packet is forged.
     pub(crate) fn start(&self) -> Option<Time> {
         match self.what {
-            AttackKind::Forge { start, .. } => Some(start),
+            AttackKind::Forge { start, .. } | AttackKind::Replay { start, .. } => Some(start),
             AttackKind::Misbehave(_) => None,
         }
     }
 }
 
 impl AttackKind {
-    /// Noun for one of what it is: a forged packet, an end of the flow.
+    /// Noun for one of what it is: a forged packet, a replay, an end of the flow.
     pub fn noun(&self) -> &'static str {
         match self {
             AttackKind::Forge { look: Look::Fragment { .. }, .. } => "first fragment",
             AttackKind::Forge { look: Look::Notice { carrier: Carrier::Ack, .. }, .. } => "ACK",
             AttackKind::Forge { look: Look::Notice { .. }, .. } => "notice",
+            AttackKind::Replay { .. } => "replay",
             AttackKind::Misbehave(Misbehaviour::None) => "honest end",
             AttackKind::Misbehave(Misbehaviour::GreedySender) => "greedy sender",
             AttackKind::Misbehave(Misbehaviour::SplitAcks(_)) => "receiver that splits ACKs",

@@ -53,8 +53,18 @@ impl Names {
     pub fn find(&self, name: &str) -> Result<Name, Fault> {
         self.0.iter().find(|known| **known == *name).cloned().ok_or_else(|| {
             let problem = Problem::UnknownName { kind: "protocol", name: name.to_string() };
-            Fault::nowhere(problem).suggest(name, self.0.iter().map(Name::as_str))
+            suggest(Fault::nowhere(problem), name, self.0.iter().map(Name::as_str))
         })
+    }
+}
+
+/// Suggest the protocol that is meant: of MPTCP by its coupled increase, else the nearest.
+pub(crate) fn suggest<'a>(fault: Fault, name: &str, names: impl Iterator<Item = &'a str>) -> Fault {
+    let lower = name.to_lowercase();
+    match lower.rsplit(['-', '_', '/', ':', ' ']).next() {
+        Some("lia") => fault.hint("did you mean `mptcp`?"),
+        Some("olia") => fault.hint("did you mean `mptcp-olia`?"),
+        _ => fault.suggest(name, names),
     }
 }
 

@@ -1,29 +1,50 @@
-//! Attacks in a run: forged packets as events, and ends of flows that break the rules.
+//! Attacks in a run: forged and replayed packets as events, links that record, and ends of flows
+//! that break the rules.
 
 use crate::model::attacks::{Attack, AttackKind};
 use crate::{AlgorithmSpec, Scenario};
 use forebay_base::{Rng, Stream};
 use forebay_cc::Spec;
 use forebay_cc::inrpp::{Misbehaviour, Params};
-use forebay_net::{EventSpec, NetEvent, NetSpec, SpoofedPacket, TransportSpec};
+use forebay_net::{EventSpec, NetEvent, NetSpec, Replay, SpoofedPacket, TransportSpec};
 use std::sync::Arc;
 
 impl Scenario {
-    /// The events of a run, forged packets among them, in order of time.
+    /// The events of a run, forged and replayed packets among them, in order of time.
     pub(crate) fn all_events(&self, seed: u64) -> Vec<EventSpec> {
         let mut events = self.events.clone();
         for (number, attack) in (0..).zip(&self.attacks) {
             let mut rng = Rng::new(seed, Stream::SpoofedFragment, number);
             let Attack { from: node, flow, what } = *attack;
-            let AttackKind::Forge { start, every, count, look, knows } = what else { continue };
-            events.extend((0..u64::from(count)).map(|i| {
-                let draw = rng.next_u64();
-                let forgery = SpoofedPacket { node, flow, look, knows, draw };
-                EventSpec { at: start + every * i, event: NetEvent::Forge(forgery) }
-            }));
+            match what {
+                AttackKind::Forge { start, every, count, look, knows } => {
+                    events.extend((0..u64::from(count)).map(|i| {
+                        let draw = rng.next_u64();
+                        let forgery = SpoofedPacket { node, flow, look, knows, draw };
+                        EventSpec { at: start + every * i, event: NetEvent::Forge(forgery) }
+                    }));
+                }
+                AttackKind::Replay { start, every, count, link, ask, age } => {
+                    events.extend((0..u64::from(count)).map(|i| {
+                        let event = NetEvent::Replay(Replay { link, flow, ask, age });
+                        EventSpec { at: start + every * i, event }
+                    }));
+                }
+                AttackKind::Misbehave(_) => {}
+            }
         }
         events.sort_by_key(|event| event.at);
         events
+    }
+
+    /// The links on which somebody records.
+    pub(crate) fn record(&self, spec: &mut NetSpec) {
+        for attack in &self.attacks {
+            if let AttackKind::Replay { link, .. } = attack.what {
+                let wire = &mut spec.links[link.index()].wire;
+                wire.middlebox.get_or_insert_default().records = true;
+            }
+        }
     }
 
     /// The flows with an end that breaks the rules get a transport of their own. Those of other

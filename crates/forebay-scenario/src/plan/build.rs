@@ -46,6 +46,7 @@ impl Scenario {
                 .filter_map(|(id, node)| Some((id, node.reassembly?)))
                 .collect(),
         };
+        self.record(&mut spec);
         self.misbehave(protocol, &mut spec);
         Ok(spec)
     }

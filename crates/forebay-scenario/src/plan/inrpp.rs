@@ -3,7 +3,7 @@
 use crate::format::fields::shown;
 use crate::keys::inrpp::NAME;
 use crate::resolve::routes::asymmetric;
-use crate::{Flow, Scenario};
+use crate::{Flow, Link, Scenario};
 use forebay_base::NodeId;
 use forebay_router::inrpp::Settings;
 use std::collections::{BTreeMap, BTreeSet};
@@ -31,6 +31,7 @@ impl Scenario {
         let mut notes = self.cache_notes();
         notes.extend(self.asymmetry_note());
         notes.extend(self.discipline_note(&routers));
+        notes.extend(self.key_note(&routers));
         if routers.is_empty() || !settings.detours {
             return notes;
         }
@@ -83,6 +84,20 @@ impl Scenario {
              links.{name}: it governs nothing there, as packets wait in the cache, those of TCP \
              too, and are neither marked nor dropped early"
         ))
+    }
+
+    /// Keys that authenticate nothing.
+    fn key_note(&self, routers: &BTreeSet<NodeId>) -> Option<String> {
+        let between = |link: &Link| routers.contains(&link.a) && routers.contains(&link.b);
+        if !self.has_link_keys() || self.links.iter().any(between) {
+            return None;
+        }
+        let why = if routers.is_empty() {
+            "no router runs"
+        } else {
+            "no link joins two routers that run"
+        };
+        Some(format!("`inrpp.key` and `inrpp_key` have no effect: {why} INRPP"))
     }
 
     /// True if two neighbours among `routers` have a third one as neighbour of both.

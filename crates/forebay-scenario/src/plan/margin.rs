@@ -17,8 +17,7 @@
 //!   the hosts that use it can send. ACKs of flows that go the other way take a share of the link,
 //!   too.
 //! * **Rate out**: what the flows of the port get at least, for it may be held for the sake of a
-//!   link
-//!   after it: each has its share of the link from the port on that gives it least.
+//!   link after it: each has its share of the link from the port on that gives it least.
 //! * **Round trip upstream**: to the nearest node upstream that can hold, a router of the kind or
 //!   the sender, with what already waits in the queues between; the longest of all flows.
 //! * **Longest round trip**: of a path, from end to end. Not in the paper. The last ACK, or the

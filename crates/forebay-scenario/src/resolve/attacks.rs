@@ -1,4 +1,4 @@
-//! Attacks, with the hosts and flows that they name.
+//! Attacks, with the hosts, links and flows that they name.
 
 use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, both};
@@ -8,7 +8,7 @@ use crate::keys::file::File;
 use crate::model::attacks::{Attack, AttackKind};
 use crate::resolve::topology::Topology;
 use crate::{Flow, Scenario};
-use forebay_base::{FlowId, IpVersion, NodeId, Span, Time};
+use forebay_base::{FlowId, IpVersion, LinkId, NodeId, Span, Time};
 use forebay_cc::inrpp::Misbehaviour;
 use forebay_net::{Knowledge, Look, SpoofedPacket};
 use forebay_signal::inrpp::guard::Carrier;
@@ -65,6 +65,7 @@ impl Resolver<'_> {
                 self.check_end(from, &flows[flow.index()], misbehaviour, topology)?;
                 AttackKind::Misbehave(misbehaviour)
             }
+            None if name == AttackName::Replay => self.replay(from, topology, packets)?,
             None => self.forge(name, packets)?,
         };
         Ok(Attack { from, flow, what })
@@ -75,20 +76,35 @@ impl Resolver<'_> {
 
     /// Every key that is given is one of this kind of attack.
     fn check_keys(&self, name: AttackName) -> Result<(), Fault> {
-        let AttackEntry { start, every, count, lead_bytes, knows, ask, parts, .. } =
-            &self.entry.value;
-        let forges = matches!(name, AttackName::Fragments | AttackName::Acks | AttackName::Notices);
-        let asks =
-            matches!(name, AttackName::Acks | AttackName::Notices | AttackName::ForgingReceiver);
+        use AttackName::{Acks, ForgingReceiver, Fragments, Notices, Replay, SplitAcks};
+        let AttackEntry {
+            start,
+            every,
+            count,
+            lead_bytes,
+            knows,
+            ask,
+            parts,
+            link,
+            age,
+            from: _,
+            flow: _,
+            kind: _,
+        } = &self.entry.value;
+        let forges = matches!(name, Fragments | Acks | Notices);
+        let (replays, sends) = (name == Replay, forges || name == Replay);
+        let asks = matches!(name, Acks | Notices | ForgingReceiver | Replay);
         let place = |at: &Option<Spanned<Span>>| at.as_ref().map(Spanned::place);
         let given = [
-            (forges, place(start)),
-            (forges, place(every)),
-            (forges, count.as_ref().map(Spanned::place)),
+            (sends, place(start)),
+            (sends, place(every)),
+            (sends, count.as_ref().map(Spanned::place)),
             (forges, knows.as_ref().map(Spanned::place)),
-            (name == AttackName::Fragments, lead_bytes.as_ref().map(Spanned::place)),
+            (name == Fragments, lead_bytes.as_ref().map(Spanned::place)),
             (asks, ask.as_ref().map(Spanned::place)),
-            (name == AttackName::SplitAcks, parts.as_ref().map(Spanned::place)),
+            (name == SplitAcks, parts.as_ref().map(Spanned::place)),
+            (replays, link.as_ref().map(Spanned::place)),
+            (replays, place(age)),
         ];
         let odd = given.into_iter().find_map(|(fits, place)| place.filter(|_| !fits));
         odd.map_or(Ok(()), |place| {
@@ -102,7 +118,9 @@ impl Resolver<'_> {
     fn misbehaviour(&self, name: AttackName) -> Result<Option<Misbehaviour>, Fault> {
         let AttackEntry { ask, parts, .. } = &self.entry.value;
         Ok(Some(match name {
-            AttackName::Fragments | AttackName::Acks | AttackName::Notices => return Ok(None),
+            AttackName::Fragments | AttackName::Acks | AttackName::Notices | AttackName::Replay => {
+                return Ok(None);
+            }
             AttackName::GreedySender => Misbehaviour::GreedySender,
             AttackName::SplitAcks => match parts {
                 Some(at) if !(2..=MAX_PARTS).contains(&at.value) => {
@@ -142,8 +160,9 @@ impl Resolver<'_> {
         Err(self.entry.value.from.fault(Problem::Conflict(text)))
     }
 
-    fn forge(&self, name: AttackName, packets: &mut u64) -> Result<AttackKind, Fault> {
-        let AttackEntry { start, every, count, lead_bytes, knows, ask, .. } = &self.entry.value;
+    /// When the first packet is sent, the time between two, and how many there are.
+    fn times(&self, packets: &mut u64) -> Result<(Time, Span, u32), Fault> {
+        let AttackEntry { start, every, count, .. } = &self.entry.value;
         let number = value_or(count, 1);
         *packets += u64::from(number);
         if let Some(at) = count.as_ref().filter(|_| *packets > MAX_PACKETS) {
@@ -151,6 +170,36 @@ impl Resolver<'_> {
                 (packets.to_string(), format!("at most {MAX_PACKETS} packets in all attacks"));
             return Err(at.fault(Problem::OutOfRange { found, expected }));
         }
+        let start = Time::ZERO + value_or(start, Span::ZERO);
+        Ok((start, value_or(every, Span::from_millis(10)), number))
+    }
+
+    fn replay(
+        &self,
+        from: NodeId,
+        topology: &Topology,
+        packets: &mut u64,
+    ) -> Result<AttackKind, Fault> {
+        let AttackEntry { from: at, link, ask, age, .. } = &self.entry.value;
+        let Some(name) = link else {
+            let meaning = "the link on which packets are recorded and replayed".to_string();
+            return Err(self.entry.fault(Problem::MissingKey { key: "link".into(), meaning }));
+        };
+        let index = topology.link(name)?;
+        let directions = [0, 1].map(|side| LinkId((2 * index + side) as u32));
+        let leaves = directions.into_iter().find(|&id| topology.port(from, id).is_some());
+        let link = leaves.ok_or_else(|| {
+            let text = format!("`{}` is not at the link `{}`", at.value, name.value);
+            at.fault(Problem::Conflict(text))
+        })?;
+        let (start, every, count) = self.times(packets)?;
+        let (ask, age) = (value_or(ask, BackPressureSignal::SlowDown), value_or(age, Span::ZERO));
+        Ok(AttackKind::Replay { start, every, count, link, ask, age })
+    }
+
+    fn forge(&self, name: AttackName, packets: &mut u64) -> Result<AttackKind, Fault> {
+        let AttackEntry { lead_bytes, knows, ask, .. } = &self.entry.value;
+        let (start, every, count) = self.times(packets)?;
         let ask = value_or(ask, BackPressureSignal::SlowDown);
         // As if it had passed a few routers.
         let signal = BackPressure { ask, routers: 2, ..BackPressure::default() };
@@ -164,9 +213,9 @@ impl Resolver<'_> {
             }
         };
         Ok(AttackKind::Forge {
-            start: Time::ZERO + value_or(start, Span::ZERO),
-            every: value_or(every, Span::from_millis(10)),
-            count: number,
+            start,
+            every,
+            count,
             look,
             knows: value_or(knows, Knowledge::Receiver),
         })
@@ -223,6 +272,16 @@ pub(crate) fn describe(attack: &Attack, scenario: &Scenario) -> AttackEntry {
                 },
             }
         }
+        AttackKind::Replay { start, every, count, link, ask, age } => AttackEntry {
+            kind: kind(AttackName::Replay),
+            start: Spanned::some(start.since(Time::ZERO)),
+            every: Spanned::some(every),
+            count: Spanned::some(count),
+            link: Spanned::some(scenario.links[link.index() / 2].name.clone()),
+            ask: Spanned::some(ask),
+            age: Spanned::some(age),
+            ..entry
+        },
         AttackKind::Misbehave(Misbehaviour::None) => unreachable!("no attack"),
         AttackKind::Misbehave(Misbehaviour::GreedySender) => {
             AttackEntry { kind: kind(AttackName::GreedySender), ..entry }

@@ -77,7 +77,7 @@ pub(crate) fn of_paths(scenario: &Scenario) -> u64 {
         return 0;
     }
     let network = (&scenario.nodes[..], &scenario.links[..]);
-    largest(network, scenario.routes, &scenario.events, &scenario.flows, true)
+    largest(network, scenario.routes, &scenario.events, &scenario.flows, all_paths)
 }
 
 /// No preset but that one is named.
@@ -121,7 +121,7 @@ impl Needed<'_> {
     pub fn bytes(&mut self) -> u64 {
         *self.known.get_or_insert_with(|| {
             let network = (&self.topology.nodes[..], &self.topology.links[..]);
-            largest(network, self.routes, self.events, self.flows, false)
+            largest(network, self.routes, self.events, self.flows, first_path)
         })
     }
 }
@@ -170,13 +170,23 @@ type End = (NodeId, PortId);
 /// The ends of the paths of a flow, the sender's first.
 type Ends = Vec<[End; 2]>;
 
-/// The largest need of a flow over its first path, or over `all`.
+/// The ports of the first path of a flow that says nothing of paths.
+const FIRST: [(PortId, PortId); 1] = [(PortId(0), PortId(0))];
+
+fn first_path(_: &Flow) -> &[(PortId, PortId)] {
+    &FIRST
+}
+fn all_paths(flow: &Flow) -> &[(PortId, PortId)] {
+    flow.paths.as_deref().unwrap_or(&FIRST)
+}
+
+/// The largest need of a flow over the paths that `paths_of` gives.
 fn largest(
     network: (&[Node], &[Link]),
     rule: RouteRule,
     events: &[EventSpec],
     flows: &[Flow],
-    all: bool,
+    paths_of: fn(&Flow) -> &[(PortId, PortId)],
 ) -> u64 {
     let directions = directions(network.1, events);
     // The longest flow over the same paths.
@@ -186,9 +196,8 @@ fn largest(
         if bytes <= ENOUGH_BYTES {
             continue;
         }
-        let first = [(PortId(0), PortId(0))];
-        let paths = flow.paths.as_deref().filter(|_| all).unwrap_or(&first);
-        let ends = paths.iter().map(|&(leaves, enters)| [(flow.src, leaves), (flow.dst, enters)]);
+        let ends =
+            paths_of(flow).iter().map(|&(leaves, enters)| [(flow.src, leaves), (flow.dst, enters)]);
         let known = longest.entry(ends.collect()).or_default();
         *known = bytes.max(*known);
     }

@@ -146,7 +146,10 @@ pub(crate) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> Eve
         | NetEvent::Loss(id, _)
         | NetEvent::Down(id)
         | NetEvent::Up(id) => on(id),
-        NetEvent::Restart(_) | NetEvent::Route { .. } | NetEvent::Forge(_) => {}
+        NetEvent::Restart(_)
+        | NetEvent::Route { .. }
+        | NetEvent::Forge(_)
+        | NetEvent::Replay(_) => {}
     }
     let name = |node: NodeId| nodes[node.index()].name.clone();
     match event.event {
@@ -156,7 +159,9 @@ pub(crate) fn describe(event: &EventSpec, nodes: &[Node], links: &[Link]) -> Eve
         NetEvent::Down(_) => entry.state = Spanned::some(LinkState::Down),
         NetEvent::Up(_) => entry.state = Spanned::some(LinkState::Up),
         NetEvent::Restart(node) => entry.restart = Spanned::some(name(node)),
-        NetEvent::Forge(_) => unreachable!("attacks have a list of their own"),
+        NetEvent::Forge(_) | NetEvent::Replay(_) => {
+            unreachable!("attacks have a list of their own")
+        }
         NetEvent::Route { node, dst, via } => {
             let at_node = |link: &&Link| link.a == node || link.b == node;
             let via = via.and_then(|port| links.iter().filter(at_node).nth(port.index()));

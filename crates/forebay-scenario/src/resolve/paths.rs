@@ -111,7 +111,8 @@ impl Scenario {
         links
     }
 
-    /// Flows of protocols that use several paths, between hosts with one link each.
+    /// Flows of protocols that use several paths, between hosts with one link each; and flows with
+    /// paths that no protocol uses, or that are the same.
     pub(crate) fn single_path_notes(&self) -> Vec<String> {
         let single = self.flows.iter().filter(|flow| flow.paths.is_none());
         let mut notes = Vec::new();
@@ -124,6 +125,26 @@ impl Scenario {
                      one link; give one of them a second link, or the flows `paths`"
                 ));
             }
+        }
+        let several = |flow: &&Flow| flow.paths.as_ref().is_some_and(|paths| paths.len() > 1);
+        let several: Vec<&Flow> = self.flows.iter().filter(several).collect();
+        let (count, all) = (several.len(), self.flows.len());
+        if count > 0 && !self.sending_protocols().iter().any(|name| self.is_multipath(name)) {
+            notes.push(format!(
+                "{count} of {all} flows have several `paths` and use the first alone: of what is \
+                 compared, no protocol uses more"
+            ));
+        }
+        let same = several.iter().filter(|flow| {
+            let paths = flow.paths.as_deref().unwrap_or_default();
+            paths.iter().all(|path| *path == paths[0])
+        });
+        let same = same.count();
+        if same > 0 && self.routes.trees == 1 {
+            notes.push(format!(
+                "all paths of {same} of {all} flows take the same links, because both hosts have \
+                 one link: they add no capacity; give one a second link, or use `routes.trees`"
+            ));
         }
         notes
     }

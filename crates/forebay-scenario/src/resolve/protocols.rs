@@ -7,7 +7,7 @@ use crate::format::names::{Name, is_name};
 use crate::format::source::{Loc, Sources};
 use crate::keys::file::{File, ProtocolTable};
 use crate::keys::named::Param;
-use crate::model::protocols::{Names, ProtocolSpec};
+use crate::model::protocols::{Names, ProtocolSpec, suggest};
 use crate::registry::Registry;
 use crate::registry::algorithms::{Algorithm, AlgorithmSpec};
 use crate::resolve::tcp;
@@ -121,7 +121,7 @@ fn named(
     }
     let problem = Problem::UnknownName { kind: "algorithm", name: of.value.clone() };
     let all = registry.algorithms();
-    Err(of.fault(problem).suggest(&of.value, all.iter().map(Algorithm::name)))
+    Err(suggest(of.fault(problem), &of.value, all.iter().map(Algorithm::name)))
 }
 
 /// The parameters that the preset of a protocol gives its algorithm: that of `[tcp_of.NAME]` if

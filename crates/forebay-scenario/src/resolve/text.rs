@@ -12,6 +12,7 @@ use crate::keys::links::{LinkParams, Queue, QueueTable};
 use crate::keys::named::Named;
 use crate::keys::reassembly;
 use crate::keys::routes;
+use crate::keys::routes::Weight;
 use crate::keys::tcp::Tcp;
 use crate::model::inrpp::InrppNetwork;
 use crate::registry::named::given;
@@ -185,7 +186,7 @@ fn link(link: &Link, a: String, b: String) -> LinkEntry {
         b: Spanned::new(b),
         name: some(link.name.clone()),
         reverse: (!symmetric).then(|| Spanned::new(params(&link.reverse))),
-        weight: (link.weight != 1).then(|| Spanned::new(link.weight)),
+        weight: (link.weight != 1).then(|| Spanned::new(Weight(link.weight))),
         inrpp_key: link.inrpp_key.as_ref().map(|key| Spanned::new(key.to_string())),
         params: params(&link.forward),
     }

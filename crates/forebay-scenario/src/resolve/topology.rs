@@ -18,7 +18,6 @@ use crate::keys::file::{File, HostEntry, HostGroup, LinkEntry, RouterTable, numb
 use crate::keys::inrpp::link_key;
 use crate::keys::links::LinkParams;
 use crate::keys::reassembly;
-use crate::keys::routes;
 use crate::keys::schedules::ScheduleKey;
 use crate::registry::Registry;
 use crate::resolve::channels::TraceFiles;
@@ -154,7 +153,10 @@ impl Topology {
         sources: &mut Sources,
         faults: &mut Faults,
     ) -> MapPlan<'a> {
-        faults.keep(MapPlan::open(file, sources)).unwrap_or_else(|| {
+        // A table that was read in part lacks what was wrong.
+        let whole = !faults.touch("topology");
+        let opened = MapPlan::open(file, sources).map_err(|fault| fault.following(!whole));
+        faults.keep(opened).unwrap_or_else(|| {
             self.lost.all_names();
             MapPlan::default()
         })
@@ -430,13 +432,10 @@ impl Topology {
                 Ok((a, b))
             }
         });
-        let weight = link
-            .weight
-            .as_ref()
-            .map_or(Ok(1), |at| routes::weight(at.value, |problem| at.fault(problem)));
+        let weight = link.weight.as_ref().map_or(1, |at| at.value.0);
         let of = || format!("the link `{}-{}`", link.a.value, link.b.value);
         let key = link.inrpp_key.as_ref().map(|at| link_key(at, of)).transpose();
-        let ((((a, b), wires), weight), key) = both(both(both(ends, wires), weight), key)?;
+        let (((a, b), wires), key) = both(both(ends, wires), key)?;
         let name = link.name.as_ref().map(|name| name.value.clone());
         let fault = |problem| match &link.name {
             Some(name) => name.fault(problem),

@@ -4,7 +4,7 @@ use super::*;
 use crate::model::attacks::AttackKind;
 use forebay_cc::Spec;
 use forebay_cc::inrpp::Misbehaviour;
-use forebay_net::{ForwardingSpec, Look, NodeKind, SpoofedPacket};
+use forebay_net::{ForwardingSpec, Look, NodeKind, Replay, SpoofedPacket};
 use forebay_signal::inrpp::guard::Carrier;
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal};
 
@@ -30,9 +30,10 @@ fn middleboxes_are_read_and_written() {
         strip: StripOptions::Kinds(vec![253, 4]),
         set_df: false,
         fragments: Fragments::Whole,
+        ..MiddleboxSpec::default()
     };
     let back =
-        MiddleboxSpec { strip: StripOptions::Unknown, set_df: true, fragments: Fragments::Pass };
+        MiddleboxSpec { strip: StripOptions::Unknown, set_df: true, ..MiddleboxSpec::default() };
     assert_eq!(link.forward.wire.middlebox.as_ref(), Some(&there));
     assert_eq!(link.reverse.wire.middlebox.as_ref(), Some(&back));
     let spec = scenario.build("cubic", 1).expect("builds");
@@ -157,7 +158,7 @@ fn attacks_on_inrpp_are_read_written_and_become_events() {
         assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
         match scenario.attacks[0].what {
             AttackKind::Forge { look, .. } => look,
-            AttackKind::Misbehave(_) => panic!("packets"),
+            AttackKind::Replay { .. } | AttackKind::Misbehave(_) => panic!("forged"),
         }
     };
     let signal = |ask| BackPressure { ask, routers: 2, ..BackPressure::default() };
@@ -170,6 +171,44 @@ fn attacks_on_inrpp_are_read_written_and_become_events() {
     let slow = signal(BackPressureSignal::SlowDown);
     let data = Look::Notice { carrier: Carrier::Data, signal: slow, guarded };
     assert_eq!(look(&attack("flow = 1\nkind = \"notices\"")), data);
+}
+
+/// What is replayed has left `from`: the direction of the link is that. The link records.
+#[test]
+fn replays_are_read_written_and_their_link_records() {
+    let keys = "flow = 1\nkind = \"replay\"\nlink = \"LINK\"\nage = \"25s\"\ncount = 2";
+    let link = parse(SMALL).links.iter().position(|link| link.name == "left-right").expect("one");
+    let keys = keys.replace("LINK", &parse(SMALL).links[link].name);
+    for (from, side) in [("left", 0), ("right", 1)] {
+        let text = attack(&keys).replace("from = \"left\"", &format!("from = \"{from}\""));
+        let scenario = parse(&text);
+        assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
+        let spec = scenario.build("inrpp", 1).expect("builds");
+        let replays = spec.events.iter().filter_map(|event| match &event.event {
+            NetEvent::Replay(replay) => Some(replay.clone()),
+            _ => None,
+        });
+        let id = forebay_base::LinkId((2 * link + side) as u32);
+        let (ask, age) = (BackPressureSignal::SlowDown, Span::from_secs(25));
+        let expected = Replay { link: id, flow: forebay_base::FlowId(0), ask, age };
+        assert_eq!(replays.collect::<Vec<_>>(), [expected.clone(), expected]);
+        let recording = spec.links.iter().map(|link| link.wire.middlebox.as_ref());
+        let recording = recording.map(|middlebox| middlebox.is_some_and(|m| m.records));
+        assert_eq!(recording.filter(|records| *records).count(), 1);
+        assert!(spec.links[id.index()].wire.middlebox.is_some());
+    }
+    said(
+        &attack("flow = 1\nkind = \"replay\""),
+        "attacks[0]: the key `link` is missing: the link on which packets are recorded",
+    );
+    said(
+        &attack(&keys.replace("left-right", "rihgt")),
+        "attacks[0].link: there is no link `rihgt`",
+    );
+    said(
+        &attack("flow = 1\nage = \"1s\""),
+        "attacks[0].age: an attack of the kind \"fragments\" has",
+    );
 }
 
 /// The end that breaks rules, `from` its own host, has a transport of its own; no other flow has.
@@ -261,6 +300,22 @@ fn keys_of_links_are_read_written_and_reach_both_ends() {
     assert_eq!(guards(&keyed(&of_link, "", "")), (one_each, true));
     let all = vec![Some(vec![true, true]), Some(vec![true, true])];
     assert_eq!(guards(&keyed("", "", &table)), (all, true));
+}
+
+#[test]
+fn a_note_says_where_keys_cover_no_link() {
+    let table = format!("inrpp = {{ key = \"{KEY}\" }}\n");
+    let note = |text: &str| {
+        let notes = parse(text).notes();
+        notes.into_iter().find(|note| note.starts_with("`inrpp.key`"))
+    };
+    assert_eq!(note(&keyed("", "", &table)), None);
+    assert_eq!(note(&keyed("", "", "")), None);
+    let cubic = keyed("", "", &table).replace("[\"inrpp\"]", "[\"cubic\"]");
+    assert!(note(&cubic).expect("a note").ends_with("no router runs INRPP"));
+    let plain = "routers = [\"a\", { name = \"b\", router = \"plain\" }]";
+    let half = keyed("", "", &table).replace("routers = [\"a\", \"b\"]", plain);
+    assert!(note(&half).expect("a note").ends_with("two routers that run INRPP"));
 }
 
 #[test]

@@ -90,6 +90,20 @@ fn a_note_says_where_there_is_one_subflow() {
     assert!(note.starts_with("mptcp: 1 of 1 flows have one subflow"), "{note}");
 }
 
+#[test]
+fn a_note_says_which_paths_are_of_no_use() {
+    let has =
+        |set: &[&str], text: &str| scenario(set).notes().iter().any(|note| note.contains(text));
+    let unused = "use the first alone";
+    assert!(!has(&[], unused));
+    assert!(has(&["protocols=[\"newreno\"]"], unused));
+    let same = "take the same links";
+    let single = ["hosts.0.attach=a", "flows.0.paths=2"];
+    assert!(!has(&["flows.0.paths=2"], same));
+    assert!(has(&single, same));
+    assert!(!has(&[&single[..], &["routes.trees=8"]].concat(), same), "ECMP may part them");
+}
+
 /// Options of 28 bytes, timestamps included, in place of 12: packets are as long as others.
 #[test]
 fn signals_have_room_in_full_packets() {

@@ -4,7 +4,7 @@
 use super::*;
 use forebay_net::{ForwardingSpec, NodeKind, SchemeSpec, WireSpec};
 use forebay_queue::RcpPortParams;
-use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_router::inrpp::{CacheLimits, CacheSize, Settings, TurnOrder};
 
 fn rcp_of(scenario: &Scenario) -> RcpPortParams {
     of_ports(scenario, "rcp")
@@ -262,6 +262,7 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         "inrpp.watchdog=5ms",
         "inrpp.pooled_turns=false",
         "inrpp.push_packets=6",
+        "inrpp.order=attained",
     ]);
     let ms = Span::from_millis;
     let cache = CacheLimits { low_bytes: 10_000, high_bytes: 20_000, total_bytes: 40_000 };
@@ -278,6 +279,7 @@ fn every_setting_of_inrpp_comes_back_from_the_expanded_text() {
         watchdog: ms(5),
         pooled_turns: false,
         push_packets: 6,
+        order: TurnOrder::Attained,
         flow_totals: false,
         secrets: None,
     };
@@ -492,4 +494,14 @@ fn a_cache_too_small_for_a_packet_is_found_under_a_protocol_that_is_added_later(
          (1500 bytes) or more, and low < high < total, in the cache of `left` at `left-right` \
          (1kbit/s)"
     );
+}
+
+#[test]
+fn the_names_of_coupled_increases_lead_to_mptcp() {
+    for (name, meant) in
+        [("lia", "mptcp"), ("mptcp-lia", "mptcp"), ("MPTCP/LIA", "mptcp"), ("olia", "mptcp-olia")]
+    {
+        let message = set_message(&format!("protocols=[\"{name}\"]"));
+        assert!(message.contains(&format!("did you mean `{meant}`?")), "{name}: {message}");
+    }
 }

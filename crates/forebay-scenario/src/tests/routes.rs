@@ -126,3 +126,12 @@ fn csv_files_may_have_weights() {
         assert!(found.starts_with(expected), "{found}");
     }
 }
+
+#[test]
+fn a_weight_out_of_range_has_its_range_and_a_hint() {
+    for weight in ["-1", "0", "65536", "99999999999"] {
+        let message = set_message(&format!("links.0.weight={weight}"));
+        let expected = format!("links[0].weight: `{weight}` is out of range: expected 1 to 65535");
+        assert!(message.contains(&expected), "{message}");
+    }
+}

@@ -194,3 +194,10 @@ fn what_cannot_be_is_refused() {
         assert!(message.contains(expected), "{table}: {message}");
     }
 }
+
+#[test]
+fn an_unknown_generator_is_the_only_mistake() {
+    let message = set_message("topology={kind=\"torus\"}");
+    assert!(message.contains("topology.kind: expected one of \"chain\""), "{message}");
+    assert!(!message.contains("is missing"), "{message}");
+}

@@ -131,6 +131,7 @@ fn delays(spec: &NetSpec) -> Vec<Span> {
             | NetEvent::Loss(..)
             | NetEvent::Restart(_)
             | NetEvent::Forge(_)
+            | NetEvent::Replay(_)
             | NetEvent::Route { .. } => {}
         }
     }

@@ -39,6 +39,40 @@ fn an_attacker_without_keys_costs_less_than_a_fiftieth() {
     assert!((ratio / alone - 1.0).abs() > 0.02, "without keys it harms: {ratio}");
 }
 
+/// Somebody on a link plays slow-downs again. Those of the last epochs have codes that hold, but
+/// their ACKs are older than others that have passed; older ones have codes that do not.
+#[test]
+fn what_is_replayed_harms_nobody() {
+    let longer = ["flows.0.bytes=6MB", "flows.1.bytes=6MB"];
+    let replay = |age: &str| {
+        format!(
+            "attacks=[{{ from = \"r1\", flow = 1, kind = \"replay\", link = \"r0-r1\", age = \
+             \"{age}\", every = \"5ms\", count = 9000 }}]"
+        )
+    };
+    let outcome = |set: &[&str]| {
+        let spec = with(&[&longer[..], set].concat());
+        let (_, sim) = goodputs(&spec, 0, 45);
+        let sent = sim.conservation().sent;
+        let links = (0..spec.links.len() as u32).map(forebay_base::LinkId);
+        let ignored = links.filter_map(|link| sim.interface(link)).map(|i| i.ignored_notices());
+        (run(&spec, None).ratio, sent, ignored.sum::<u64>())
+    };
+    let (alone, honest, _) = outcome(&[]);
+    // The codes of 25 s ago are of the epoch before the last, or older.
+    for (age, keys, stale) in
+        [("100ms", &[][..], false), ("100ms", &[KEY], false), ("25s", &[KEY], true)]
+    {
+        let replay = replay(age);
+        let set: Vec<&str> = keys.iter().copied().chain([replay.as_str()]).collect();
+        let (ratio, sent, ignored) = outcome(&set);
+        println!("| {age}, {keys:?} | {ratio:.4} | {} replays | {ignored} |", sent - honest);
+        assert!(sent > honest + 1_000, "{age}: replays");
+        assert!((ratio / alone - 1.0).abs() < 0.02, "{age}, {keys:?}: {ratio} after {alone}");
+        assert_eq!(ignored > 1_000, stale, "{age}, {keys:?}: {ignored}");
+    }
+}
+
 /// Endless flows for 20 s. Of goodput and of the first cache, asked: 5 % more than a share, that of
 /// the flows that have packets there.
 #[test]

@@ -203,7 +203,8 @@ fn network(router: usize, scheme: usize, seed: u64) -> NetSpec {
             let strip = StripOptions::Unknown;
             let fragments = [Fragments::Drop, Fragments::Whole, Fragments::Pieces];
             let fragments = fragments[rng.below(3) as usize];
-            link.wire.middlebox = Some(MiddleboxSpec { strip, set_df: rng.chance(0.5), fragments });
+            link.wire.middlebox =
+                Some(MiddleboxSpec { strip, set_df: rng.chance(0.5), fragments, records: false });
         }
         if rng.chance(0.2) {
             link.wire.mtu_bytes = 600 + rng.below(900) as u16;

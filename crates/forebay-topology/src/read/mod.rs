@@ -27,6 +27,11 @@ pub struct ReadOptions {
 const UNIT_BPS: u64 = 1_000_000;
 
 impl ReadOptions {
+    /// A note where a unit was given and the format has rates in bit/s, or none.
+    fn unused_unit(&self) -> Option<String> {
+        let text = "`unit` has no effect: only SNDlib and topohub files have capacities in units";
+        self.unit_bps.map(|_| text.to_string())
+    }
     /// The unit of a file that states this one.
     fn unit(&self, stated: Option<u64>) -> f64 {
         self.unit_bps.or(stated).unwrap_or(UNIT_BPS) as f64
@@ -47,7 +52,7 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
         Some('<') => in_xml(text, options),
         Some('{') => topohub::read(text, options),
         Some('?') => sndlib::read(text, options),
-        Some('#' | '-' | '0'..='9') => rocketfuel::read(text),
+        Some('#' | '-' | '0'..='9') => rocketfuel::read(text).map(|map| without_unit(map, options)),
         Some(_) => {
             let at = text.len() - begin.len();
             let word = begin.split_whitespace().next().unwrap_or_default();
@@ -68,11 +73,17 @@ pub fn read(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
     Ok(map)
 }
 
+/// The map of a format without units.
+fn without_unit(mut map: Map, options: &ReadOptions) -> Map {
+    map.notes.extend(options.unused_unit());
+    map
+}
+
 fn in_xml(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
     let document = xml::parse(text)?;
     let root = document.root_element();
     match root.tag_name().name() {
-        "graphml" => graphml::read(root),
+        "graphml" => graphml::read(root).map(|map| without_unit(map, options)),
         "network" => sndlib_xml::read(root, options),
         other => {
             let other = shown(other);
@@ -85,6 +96,22 @@ fn in_xml(text: &str, options: &ReadOptions) -> Result<Map, MapError> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Reduction;
+
+    #[test]
+    fn keys_that_a_map_does_not_use_are_noted() {
+        let text = r#"<graphml><graph edgedefault="undirected"><node id="a"/><node id="b"/>
+            <edge source="a" target="b"/></graph></graphml>"#;
+        let notes = |unit_bps, how| {
+            let map = read(text, &ReadOptions { unit_bps }).expect("a map");
+            map.reduced(how).notes
+        };
+        assert_eq!(notes(None, Reduction::Roles), [""; 0]);
+        let [unit] = &notes(Some(1_000_000), Reduction::None)[..] else { panic!("one note") };
+        assert!(unit.starts_with("`unit` has no effect"), "{unit}");
+        let [backbone] = &notes(None, Reduction::Backbone)[..] else { panic!("one note") };
+        assert!(backbone.contains("leaves out nothing"), "{backbone}");
+    }
 
     #[test]
     fn what_is_no_map_is_said_to_be_none() {

@@ -1,8 +1,9 @@
 //! How much a port has room for, and for whom.
 
-use super::super::interface::{Interface, State};
+use super::super::interface::Interface;
 use super::super::key::{Class, FlowKey};
 use super::super::settings::{CacheLimits, Settings};
+use super::super::state::State;
 use super::{Bench, LIMITS, PACKET, asks, flow, ms, packet};
 use alloc::vec::Vec;
 use forebay_base::Rate;

@@ -8,7 +8,7 @@ use crate::format::fields::Spanned;
 use crate::format::source::Sources;
 use crate::keys::file::CsvFiles;
 use crate::keys::links::LinkParams;
-use crate::keys::routes;
+use crate::keys::routes::{self, Weight};
 
 /// The CSV files of a network, opened.
 #[derive(Default)]
@@ -163,5 +163,6 @@ fn weight_of(row: &csv::Row<'_>) -> Result<u32, Fault> {
     }
     let wrong = || row.wrong(csv::WEIGHT, routes::WEIGHT_RANGE);
     let value = row.text(csv::WEIGHT).parse().map_err(|_| wrong())?;
-    routes::weight(value, |problem| row.fault(csv::WEIGHT, problem))
+    let fault = |problem| row.fault(csv::WEIGHT, problem);
+    Weight::new(value).map(|Weight(value)| value).ok_or_else(|| Weight::fault(value, fault))
 }

@@ -8,7 +8,6 @@ use crate::format::fields::Spanned;
 use crate::format::source::Sources;
 use crate::keys::file::File;
 use crate::keys::links::LinkParams;
-use crate::keys::routes;
 use crate::keys::topology::{LinkClass, TopologyTable};
 use crate::resolve::maps;
 use forebay_base::{NodeId, Span};
@@ -188,7 +187,7 @@ fn add_link(
         let fits = |a, b| one.fits(a, topology) && other.fits(b, topology);
         if fits(a, b) || fits(b, a) {
             params = class.params.or(&params);
-            weight = class.weight.as_ref().map_or(weight, |at| at.value);
+            weight = class.weight.as_ref().map_or(weight, |at| at.value.0);
         }
     }
     let wires = topology.wires(&params, None, defaults, at)?;
@@ -262,9 +261,6 @@ fn classes<'a>(
             let text = format!("expected two ends, found {}", between.value.len());
             return Err(between.fault(Problem::Conflict(text)));
         };
-        if let Some(at) = &class.weight {
-            routes::weight(at.value, |problem| at.fault(problem))?;
-        }
         Ok((class, [end(a, topology)?, end(b, topology)?]))
     }))
 }
