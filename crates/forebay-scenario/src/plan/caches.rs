@@ -148,9 +148,9 @@ impl Scenario {
         self.bundle(flow.protocol_under(protocol)).router.as_deref() == Some(NAME)
     }
 
-    /// True if the parameters of the protocol of a flow ask for notices on data.
-    fn is_notified(&self, flow: &Flow, protocol: &str) -> bool {
-        let params = self.spec(flow.protocol_under(protocol)).map(|spec| spec.params());
+    /// True if the parameters of a protocol ask for notices on data.
+    fn is_notified(&self, name: &str) -> bool {
+        let params = self.spec(name).map(|spec| spec.params());
         let asked = |params: toml::Table| params.get("notify_on_data")?.as_bool();
         params.and_then(asked).unwrap_or(false)
     }
@@ -159,8 +159,11 @@ impl Scenario {
     /// `protocol`.
     fn margins(&self, protocol: &str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
         let held = |flow: &Flow| self.is_pooled(flow, protocol);
-        let names = self.protocols_under(protocol).into_iter();
-        let names = names.filter(|name| self.bundle(name).router.as_deref() == Some(NAME));
+        let names = self.protocols_under(protocol);
+        let notified: Vec<&str> =
+            names.iter().copied().filter(|name| self.is_notified(name)).collect();
+        let names =
+            names.into_iter().filter(|name| self.bundle(name).router.as_deref() == Some(NAME));
         // Payload and length are those of the protocol that sends the longest packets.
         let packet = |name| {
             let mss_bytes = u64::from(self.tcp_for(name).mss_bytes);
@@ -173,7 +176,7 @@ impl Scenario {
         let waiting = Waiting {
             routers: &routers.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>(),
             held: &held,
-            notified: &|flow| self.is_notified(flow, protocol),
+            notified: &|flow| notified.contains(&flow.protocol_under(protocol)),
             packet: (mss_bytes, packet_bytes),
             detours: detours.map(|(_, settings)| settings.probe_interval).max(),
         };
