@@ -5,7 +5,7 @@ use super::load::{Detour, Use};
 use super::packet_cost::PacketCost;
 use super::sharing::{Change, Fluid, FluidFlow};
 use super::{Mode, NoReference};
-use forebay_base::{LinkId, NodeId, PortId, Rate, Span, Time};
+use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_net::{ChannelSpec, FlowSpec, NetEvent, NetSpec, Network, NodeKind, PathPlan};
 use std::collections::BTreeMap;
 
@@ -230,8 +230,12 @@ impl Setting {
         sums.into_values().collect()
     }
 
-    /// Detours u-x-v of every link u-v between routers, x a router next to both.
+    /// Detours u-x-v of every link u-v between routers, x a router next to both. Over IPv6 there are
+    /// none: the tag is an option of IPv4.
     fn detours(&self, spec: &NetSpec, modes: &[Mode]) -> Vec<Detour> {
+        if spec.version == IpVersion::V6 {
+            return Vec::new();
+        }
         let pooled = modes.iter().zip(&self.costs).filter(|(mode, _)| **mode == Mode::Pooled);
         let longest = |a: &PacketCost, b: &PacketCost| a.data_bytes.total_cmp(&b.data_bytes);
         let Some(cost) = pooled.map(|(_, cost)| *cost).max_by(longest) else { return Vec::new() };

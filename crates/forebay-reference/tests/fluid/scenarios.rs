@@ -139,3 +139,16 @@ fn a_flow_over_two_paths_has_both() {
     assert_eq!((alone.kind, alone.mode), ("exact", "single-path"));
     assert!(alone.afct_s.expect("completes") > 2.3);
 }
+
+/// The tag of a detour is an option of IPv4: with it a flow has link and detour, without it half.
+#[test]
+fn over_ipv6_there_are_no_detours() {
+    let triangle = TWO_PATHS
+        .replace("1448", "1408")
+        .replace("[\"a\", \"c\"]", "\"a\"")
+        .replace("[\"b\", \"d\"]", "\"b\"")
+        .replace("a = \"c\"\nb = \"d\"", "a = \"a\"\nb = \"c\"\n[[links]]\na = \"c\"\nb = \"b\"");
+    let afct_s = |set: &[&str]| reference_of(&triangle, "inrpp", set).afct_s.expect("completes");
+    let ratio = afct_s(&["ip_version=6"]) / afct_s(&[]);
+    assert!((1.8..2.2).contains(&ratio), "{ratio}");
+}

@@ -7,7 +7,7 @@ use crate::format::fields::{Spanned, shown};
 use crate::format::item::whole;
 use crate::keys::inrpp::{CACHE, CacheTable, GivenCache, InrppKeys, NAME};
 use crate::{Flow, Scenario};
-use forebay_base::{LinkId, NodeId, PortId, Rate, Span};
+use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ForwardingSpec;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
 use std::collections::{BTreeMap, BTreeSet};
@@ -172,7 +172,9 @@ impl Scenario {
         let Some((packet_bytes, mss_bytes)) = names.map(packet).max() else {
             return BTreeMap::new();
         };
-        let detours = routers.iter().filter(|(_, settings)| settings.detours);
+        // The tag of a detour is an option of IPv4.
+        let tagged = self.ip_version == IpVersion::V4;
+        let detours = routers.iter().filter(|(_, settings)| settings.detours && tagged);
         let waiting = Waiting {
             routers: &routers.iter().map(|(id, _)| *id).collect::<BTreeSet<_>>(),
             held: &held,

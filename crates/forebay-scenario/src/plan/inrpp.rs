@@ -4,7 +4,7 @@ use crate::format::fields::shown;
 use crate::keys::inrpp::NAME;
 use crate::resolve::routes::asymmetric;
 use crate::{Flow, Link, Scenario};
-use forebay_base::NodeId;
+use forebay_base::{IpVersion, NodeId};
 use forebay_router::inrpp::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -33,6 +33,14 @@ impl Scenario {
         notes.extend(self.discipline_note(&routers));
         notes.extend(self.key_note(&routers));
         if routers.is_empty() || !settings.detours {
+            return notes;
+        }
+        if self.ip_version == IpVersion::V6 {
+            notes.push(
+                "inrpp: no detours over IPv6, as their tag is an option of IPv4: excess data is \
+                 cached, never sent round"
+                    .to_string(),
+            );
             return notes;
         }
         let (probe, decision) = (settings.probe_interval, settings.decision_interval);

@@ -339,3 +339,24 @@ fn what_is_no_cache_is_refused() {
     // What a flow is allowed follows from the cache: there is no key for it.
     assert_eq!(first("inrpp.allowance=0"), "--set:1:7: inrpp: unknown key `allowance`");
 }
+
+/// The tag of a detour is an option of IPv4.
+#[test]
+fn over_ipv6_there_are_no_detours_to_make_room_for() {
+    let triangle = TWO
+        .replace("1448", "1428")
+        .replace("[\"left\", \"right\"]", "[\"left\", \"right\", \"x\"]")
+        .replace(
+            "delay = \"5ms\" }]",
+            "delay = \"5ms\" }, { a = \"left\", b = \"x\" }, { a = \"x\", b = \"right\" }]",
+        );
+    let of = |set: &[&str]| {
+        let scenario = parse_with(&triangle, set).unwrap_or_else(|error| panic!("{error}"));
+        let noted = scenario.notes().iter().any(|note| note.contains("no detours over IPv6"));
+        (sizes(&scenario, 0, 0), noted)
+    };
+    let without = "inrpp.detours=false";
+    assert_ne!(of(&[]).0, of(&[without]).0);
+    assert_eq!(of(&["ip_version=6"]).0, of(&["ip_version=6", without]).0);
+    assert!(of(&["ip_version=6"]).1 && !of(&[]).1 && !of(&["ip_version=6", without]).1);
+}

@@ -313,7 +313,7 @@ fn a_note_says_where_keys_cover_no_link() {
     assert_eq!(note(&keyed("", "", "")), None);
     let cubic = keyed("", "", &table).replace("[\"inrpp\"]", "[\"cubic\"]");
     assert!(note(&cubic).expect("a note").ends_with("no router runs INRPP"));
-    let plain = "routers = [\"a\", { name = \"b\", router = \"plain\" }]";
+    let plain = "routers = [\"a\", { name = \"b\", router = \"ip\" }]";
     let half = keyed("", "", &table).replace("routers = [\"a\", \"b\"]", plain);
     assert!(note(&half).expect("a note").ends_with("two routers that run INRPP"));
 }
