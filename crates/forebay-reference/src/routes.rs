@@ -230,8 +230,8 @@ impl Setting {
         sums.into_values().collect()
     }
 
-    /// Detours u-x-v of every link u-v between routers, x a router next to both. Over IPv6 there are
-    /// none: the tag is an option of IPv4.
+    /// Detours u-x-v of every link u-v between routers, x a router next to both. Over IPv6 there
+    /// are none: the tag is an option of IPv4.
     fn detours(&self, spec: &NetSpec, modes: &[Mode]) -> Vec<Detour> {
         if spec.version == IpVersion::V6 {
             return Vec::new();

@@ -59,8 +59,8 @@ sections! {
         }
         optional {
             /// Forged packets: IPv4 "fragments" of which the first alone is sent, "acks" or
-            /// "notices" (on data) with signals of an INRPP router. "replay": such packets, recorded
-            /// on a link, are sent there again. Ends of INRPP flows: a
+            /// "notices" (on data) with signals of an INRPP router. "replay": such packets,
+            /// recorded on a link, are sent there again. Ends of INRPP flows: a
             /// "greedy-sender" ignores all signals, a receiver uses "split-acks", a
             /// "forging-receiver" writes signals into its ACKs. Default: "fragments".
             kind: AttackName,
@@ -77,9 +77,9 @@ sections! {
             /// (the address of the sender is random), both "addresses", the "ports" as well, or the
             /// "sequence" numbers that both ends expect next as well. Default: "receiver".
             knows: Knowledge,
-            /// Signal that is forged or replayed: "slow-down", "pause", "cancel" or "nothing"; the last two
-            /// with an allowance of 63 packets if a receiver forges them, which also claims to be
-            /// behind 255 routers. Default: "slow-down"; of a receiver, "cancel".
+            /// Signal that is forged or replayed: "slow-down", "pause", "cancel" or "nothing"; the
+            /// last two with an allowance of 63 packets if a receiver forges them, which also
+            /// claims to be behind 255 routers. Default: "slow-down"; of a receiver, "cancel".
             ask: BackPressureSignal,
             /// ACKs for each packet. Range: 2 to 64. Default: 8.
             parts: u8,
