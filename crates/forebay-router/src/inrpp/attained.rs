@@ -45,6 +45,15 @@ impl LeastAttained {
     }
 }
 
+/// A flow that has nothing in a cache, as it comes there.
+#[derive(Clone, Copy, Default)]
+pub(super) struct Newcomer {
+    /// It has its first quantum before others.
+    pub ahead: bool,
+    /// Bytes that it has sent.
+    pub attained_bytes: u64,
+}
+
 /// What a flow has sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 struct Sent {

@@ -17,7 +17,7 @@
 //! The packets of a flow are in the order of their sequence numbers: retransmissions go ahead of
 //! its backlog, and what comes late over a detour to its place in it.
 
-use super::attained::{LeastAttained, Rank};
+use super::attained::{LeastAttained, Newcomer, Rank};
 use super::hints::FlowIndexCache;
 use super::key::{Class, FlowKey};
 use super::lists::{Linked, Links, List, NONE, Ranks};
@@ -93,14 +93,6 @@ impl<T> Linked for ByRank<'_, T> {
 /// Flows that are examined for one that may take a detour. After this many that may not, one waits
 /// for its turn on the link.
 const DETOUR_LOOK: usize = 32;
-/// A flow that has nothing in a cache, as it comes there.
-#[derive(Clone, Copy, Default)]
-pub(super) struct Newcomer {
-    /// It has its first quantum before others.
-    pub ahead: bool,
-    /// Bytes that it has sent.
-    pub attained_bytes: u64,
-}
 /// In which way a flow is held.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 pub(super) enum Hold {

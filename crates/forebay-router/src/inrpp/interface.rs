@@ -27,8 +27,8 @@
 //!
 //! Integers only, and `Clone + Eq + Hash` where what it stores is: a model checker can drive it.
 
-use super::attained::ServiceHistory;
-use super::cache::{Cache, Cached, Held, Hold, Holds, Newcomer};
+use super::attained::{Newcomer, ServiceHistory};
+use super::cache::{Cache, Cached, Held, Hold, Holds};
 use super::credits::{Arrived, CreditTimeouts, Credits, Late};
 use super::earliest;
 use super::key::{Class, FlowKey};
