@@ -41,6 +41,8 @@ const SCHEMES: &[(&str, &[&str])] = &[
             // Signals that somebody forges, and other attacks on it; keys of its links.
             "crates/forebay-net/src/spec.rs",
             "crates/forebay-net/src/fabric/forge.rs",
+            "crates/forebay-net/src/link/queued.rs", // a link that an attacker records
+            "crates/forebay-net/src/link/recording.rs",
             "crates/forebay-scenario/src/keys/attacks.rs",
             "crates/forebay-scenario/src/model/attacks.rs",
             "crates/forebay-scenario/src/plan/attacks.rs",
