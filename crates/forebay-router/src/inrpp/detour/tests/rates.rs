@@ -88,9 +88,7 @@ fn two_routers_share_a_spare_link_in_halves() {
         world.set_excess(2, 3, true);
         let late = steps_to_fair(&mut world, step);
         assert!(together.is_some_and(|k| k <= 20), "{delay}: {together:?}");
-        // gamma alone takes 11 steps from nothing to a tenth of fair. What the first one is still
-        // to give up is not spare, so that (2") moves less than gamma L_d meanwhile.
-        assert!(late.is_some_and(|k| k <= 30), "{delay}: {late:?}");
+        assert!(late.is_some_and(|k| k <= 20), "{delay}: {late:?}");
         world.set_excess(1, 3, false);
         world.run_until(world.now + step * 20);
         let (mean, _) = world.deviation((2, 0, 3), 100.0 * MBPS, ms(500));
