@@ -76,7 +76,7 @@ impl Weight {
 impl Field for Weight {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let Value::Integer(value) = item.value else {
-            return Err(item.expected(key, &format!("an integer from {WEIGHT_RANGE}")));
+            return Err(item.expected(key, format!("an integer from {WEIGHT_RANGE}")));
         };
         let fault = |problem| Fault::at(item.loc, key, problem);
         Weight::new(value).ok_or_else(|| Weight::fault(value, fault))
