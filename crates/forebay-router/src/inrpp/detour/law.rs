@@ -45,10 +45,10 @@ use core::f64::consts::SQRT_2;
 use forebay_base::Span;
 
 /// gamma of (2"): part of the detoured load that changes hands per step. Below alpha it damps the
-/// loop. XCP has 0.1. On links of 10 Mbit/s an interval holds 8 packets, and with 0.1 the difference
-/// of one hides what is shuffled: who comes second gets nothing (Fig. 6, 1.19 of the reference). The
-/// larger, the more is left unused: six routers in a ring with chords take 1.06, 1.09, 1.13, 1.16 of
-/// the reference's completion time with 0, 0.1, 0.2, 0.3.
+/// loop. XCP has 0.1. On links of 10 Mbit/s an interval holds 8 packets, and with 0.1 the
+/// difference of one hides what is shuffled: who comes second gets nothing (Fig. 6, 1.19 of the
+/// reference). The larger, the more is left unused: six routers in a ring with chords take 1.06,
+/// 1.09, 1.13, 1.16 of the reference's completion time with 0, 0.1, 0.2, 0.3.
 const SHUFFLE: f64 = 0.3;
 
 /// Length of a packet on a detour at most, or nearly so.
