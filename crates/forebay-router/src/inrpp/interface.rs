@@ -197,7 +197,7 @@ impl<T> Interface<T> {
             || self.credits.holder(flow, echo).is_some()
             || self.cache.has(flow))
     }
-    /// See [`Cache::has_copy`].
+    /// True if the data of `packet` waits here already.
     pub fn has_copy(&self, flow: FlowKey, packet: &Cached<T>) -> bool {
         self.cache.has_copy(flow, packet)
     }
