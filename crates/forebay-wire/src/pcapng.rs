@@ -18,9 +18,14 @@
 //!                                                               n total length
 //! ```
 //!
+//! The last block may hold the statistics of an interface, of which only the comment is used:
+//! `8 interface number, 12 ns since 1970 (high, low), 20 options`.
+//!
 //! Options used, each `code(2) length(2) value, zeros to 4`, ended by four zero bytes:
 //! `shb_userappl` 4; `if_name` 2, `if_tsresol` 9 (value 9: nanoseconds); `opt_comment` 1,
 //! `epb_flags` 2 (bits 0 and 1: direction).
+
+pub mod read;
 
 use alloc::vec::Vec;
 use core::convert::Infallible;
@@ -29,6 +34,7 @@ use forebay_base::Time;
 const SECTION_HEADER: u32 = 0x0a0d_0d0a;
 const BYTE_ORDER_MAGIC: u32 = 0x1a2b_3c4d;
 const INTERFACE_DESCRIPTION: u32 = 1;
+const INTERFACE_STATISTICS: u32 = 5;
 const ENHANCED_PACKET: u32 = 6;
 /// Each packet begins with its IPv4 or IPv6 header.
 const LINKTYPE_RAW: u16 = 101;
@@ -95,12 +101,24 @@ pub struct PcapngWriter<S> {
 impl<S: Sink> PcapngWriter<S> {
     /// Begin a capture made by `application`.
     pub fn new(sink: S, application: &str) -> Result<PcapngWriter<S>, S::Error> {
+        PcapngWriter::with_comment(sink, application, "")
+    }
+
+    /// The same with a comment, at most 65 535 bytes long, if it is not empty.
+    pub fn with_comment(
+        sink: S,
+        application: &str,
+        comment: &str,
+    ) -> Result<PcapngWriter<S>, S::Error> {
         let mut writer = PcapngWriter { sink, block: Vec::new(), snap_bytes: Vec::new() };
         writer.begin(SECTION_HEADER);
         writer.put(&BYTE_ORDER_MAGIC.to_le_bytes());
         writer.put(&1u16.to_le_bytes());
         writer.put(&0u16.to_le_bytes());
         writer.put(&(-1i64).to_le_bytes());
+        if !comment.is_empty() {
+            writer.option(OPT_COMMENT, comment.as_bytes());
+        }
         writer.option(SHB_USERAPPL, application.as_bytes());
         writer.end()?;
         Ok(writer)
@@ -150,6 +168,15 @@ impl<S: Sink> PcapngWriter<S> {
             self.option(OPT_COMMENT, comment.as_bytes());
         }
         self.option(EPB_FLAGS, &(capture.direction as u32).to_le_bytes());
+        self.end()
+    }
+
+    /// Write a comment, at most 65 535 bytes long, as statistics of an interface.
+    pub fn statistics(&mut self, interface: Interface, comment: &str) -> Result<(), S::Error> {
+        self.begin(INTERFACE_STATISTICS);
+        self.put(&interface.0.to_le_bytes());
+        self.put(&[0; 8]);
+        self.option(OPT_COMMENT, comment.as_bytes());
         self.end()
     }
 
