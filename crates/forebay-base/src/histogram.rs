@@ -9,18 +9,18 @@ const SUB_LOG2: u32 = 5;
 /// Counts spans. The mean is exact; quantiles are exact within a bucket (3 %) and lie within the
 /// range that was seen. Memory grows with that range.
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[repr(C)] // a span of no length touches the first 16 bytes
 pub struct Histogram {
     /// Spans of no length, as most waits are.
     zeros: u64,
-    /// Number of all others. The fields below describe those.
-    count: u64,
-    sum_ns: u128,
-    /// [`Span::MAX`] if there are none; `max` is then zero.
+    /// Of all others, as the fields below. [`Span::MAX`] if there are none; `max` is then zero.
     min: Span,
     max: Span,
+    count: u64,
+    sum_ns: u128,
+    counts: Vec<u64>,
     /// Number of the bucket of `counts[0]`.
     first_bucket: u32,
-    counts: Vec<u64>,
 }
 
 /// Number of a bucket: octave in the high bits, the bits after the leading one in the low bits.

@@ -1,6 +1,6 @@
 //! Packets from outside the network.
 
-use forebay_base::{NodeId, PortId, Time};
+use forebay_base::{LinkId, NodeId, PortId, Time};
 
 /// A packet that enters the network from outside. It comes to `node` as if on its port `port`.
 pub struct Injection {
@@ -13,4 +13,26 @@ pub struct Injection {
     /// Its bytes from the IP header on. Bytes that cannot be parsed under the address plan of the
     /// run are dropped.
     pub bytes: Vec<u8>,
+}
+
+/// Where a packet from outside enters.
+pub(crate) enum Door {
+    /// It comes to a node, as if on this port.
+    Port(NodeId, PortId),
+    /// A host elsewhere puts it on this link.
+    Queue(LinkId),
+}
+
+/// A packet that will enter.
+pub(crate) struct Entrant {
+    pub at: Time,
+    pub door: Door,
+    pub bytes: Vec<u8>,
+}
+
+impl From<Injection> for Entrant {
+    fn from(injection: Injection) -> Entrant {
+        let Injection { at, node, port, bytes } = injection;
+        Entrant { at, door: Door::Port(node, port), bytes }
+    }
 }

@@ -9,6 +9,7 @@
 
 mod assignment;
 mod barrier;
+mod driver;
 mod event_queue;
 mod injection;
 mod observe;
@@ -17,6 +18,8 @@ mod partition;
 mod partitioning;
 mod serial_fallback;
 mod simulation;
+mod site;
+mod spec_parts;
 mod trace;
 mod windows;
 
@@ -26,6 +29,9 @@ pub use injection::Injection;
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
 pub use partitioning::FewerThreads;
-pub use simulation::{ConservationError, Options, Simulation, Status};
-pub use trace::TraceSum;
+pub use simulation::{
+    ConservationError, Input, Options, RecordedSite, Recording, Simulation, Status,
+};
+pub use site::{Exit, Site, SiteOptions};
+pub use trace::{HASH_EPOCH, TraceSum};
 pub use windows::{CpuClock, Effort};

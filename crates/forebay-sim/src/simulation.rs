@@ -1,19 +1,26 @@
 //! A run: how it is built, advanced and read.
 
+mod recorded;
+
+pub use recorded::{Input, RecordedSite, Recording};
+
+use self::recorded::Recorded;
+use crate::driver::SimDriver;
 use crate::event_queue::EventQueue;
-use crate::injection::Injection;
+use crate::injection::{Entrant, Injection};
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
-use crate::partition::{Partition, SimDriver};
+use crate::partition::Partition;
 use crate::partitioning::{FewerThreads, Partitioning, divide};
 use crate::serial_fallback::SerialFallback;
+use crate::spec_parts::events_of_parts;
 use crate::trace::TraceSum;
 use crate::windows::{CpuClock, Effort, Rules, WindowSync};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
 use forebay_net::{
-    Conservation, EventSpec, Fabric, FlowSpec, Horizon, Knowledge, Replay, SpoofedPacket,
+    Conservation, Fabric, FlowSpec, Horizon, Knowledge, LinkEarlyTransit, NetSpec, Network,
+    SpecError, Workload,
 };
-use forebay_net::{LinkEarlyTransit, NetEvent, NetSpec, Network, SpecError, Workload};
 use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
 use std::collections::{BTreeSet, VecDeque};
@@ -41,6 +48,8 @@ pub struct Options {
     /// Maximum number of threads; 0 and 1: the caller's only. Fewer are used if the network cannot
     /// be divided among that many. No other result of the run depends on it.
     pub threads: usize,
+    /// Do again what a run over real wires did. Nothing else here but the observer is then used.
+    pub recording: Option<Recording>,
     /// Measures [`Simulation::effort`].
     pub cpu_clock: Option<CpuClock>,
 }
@@ -110,11 +119,16 @@ pub struct Simulation {
     /// The number of events at the next check of conservation, and the events between two checks.
     balance_at: u64,
     balance_every: u64,
+    /// For a run that does again what another did over real wires.
+    recorded: Option<Box<Recorded>>,
 }
 
 impl Simulation {
     /// Build a run. Nothing has happened yet.
     pub fn new(spec: &NetSpec, seed: u64, options: Options) -> Result<Simulation, SpecError> {
+        if let Some(recording) = options.recording {
+            return Simulation::of_recording(spec, seed, recording, options.observer);
+        }
         let general = options.general.then(|| without_fast_path(spec));
         let spec = general.as_ref().unwrap_or(spec);
         let all_queued = options.all_queued || options.general;
@@ -148,13 +162,7 @@ impl Simulation {
         };
         let mut events = events_of_parts(spec, &owner, parts);
         let mut injections = injections_of_parts(options.injections, &owner, parts);
-        let last_start = spec.flows.iter().filter_map(FlowSpec::known_start).max();
-        let rules = Rules {
-            lookahead,
-            grid: grid(spec),
-            last_start: last_start.unwrap_or(Time::MAX),
-            clock: options.cpu_clock,
-        };
+        let rules = Rules { lookahead, ..rules_of(spec, options.cpu_clock) };
         let start = |(here, mut fabric): (usize, Fabric<SimDriver>)| {
             fabric.start();
             let (events, injections) =
@@ -177,7 +185,8 @@ impl Simulation {
             fewer,
             parts,
             balance_at: 0,
-            balance_every: (spec.nodes.len() + spec.links.len()) as u64 * EVENTS_BETWEEN_BALANCES,
+            balance_every: balance_every(spec),
+            recorded: None,
         })
     }
 
@@ -201,24 +210,31 @@ impl Simulation {
 
     fn advance(&mut self, limit: Time) -> Status {
         let look = self.look.max(limit);
-        self.parts.iter_mut().for_each(|part| part.sample_not_before(look));
-        match self.parts.as_mut_slice() {
-            [part] => self.end = run_alone(part, &self.rules, self.end, limit),
-            parts => {
+        self.parts.iter_mut().for_each(|part| part.site.sample_not_before(look));
+        match (self.parts.as_mut_slice(), &mut self.recorded) {
+            (parts, Some(recorded)) => {
+                self.end = recorded.run(parts, &self.rules, self.end, limit);
+            }
+            ([part], None) => self.end = run_alone(part, &self.rules, self.end, limit),
+            (parts, None) => {
                 let (rules, effort) = (&self.rules, &mut self.effort);
-                let events = parts.iter().map(Partition::events).sum();
+                let events = parts.iter().map(|part| part.site.events()).sum();
                 let thin = self.thin.is_alone(effort.windows, events, self.meeting.threads());
                 let meeting = if thin { &self.alone } else { &self.meeting };
                 self.end = meeting.run(parts, rules, limit, effort);
-                self.drops = DropLog::default();
-                parts.iter().for_each(|part| self.drops.add(part.fabric.drops()));
             }
+        }
+        if self.parts.len() > 1 {
+            self.drops = DropLog::default();
+            self.parts.iter().for_each(|part| self.drops.add(part.site.fabric.drops()));
         }
         self.now = self.now.max(self.end.map_or(limit, |end| end.min(limit)));
         match self.end {
             Some(end) if end <= self.now => Status::FlowsEnded,
             Some(_) => Status::Running,
-            None if self.parts.iter().all(|part| part.is_quiet(self.now)) => Status::Quiet,
+            // What wires will bring is not known to the places.
+            None if self.recorded.is_some() => Status::Running,
+            None if self.parts.iter().all(|part| part.site.is_quiet(self.now)) => Status::Quiet,
             None => Status::Running,
         }
     }
@@ -230,11 +246,11 @@ impl Simulation {
     }
 
     fn fabric_of(&self, node: NodeId) -> &Fabric<SimDriver> {
-        &self.parts[self.owner[node.index()] as usize].fabric
+        &self.parts[self.owner[node.index()] as usize].site.fabric
     }
     /// The part in which a link begins, and the one in which it ends.
     fn fabrics_of(&self, link: LinkId) -> (&Fabric<SimDriver>, &Fabric<SimDriver>) {
-        let (from, to) = self.parts[0].fabric.link_nodes(link);
+        let (from, to) = self.parts[0].site.fabric.link_nodes(link);
         (self.fabric_of(from), self.fabric_of(to))
     }
 
@@ -244,35 +260,35 @@ impl Simulation {
     }
     /// Events handled.
     pub fn events(&self) -> u64 {
-        self.parts.iter().map(Partition::events).sum()
+        self.parts.iter().map(|part| part.site.events()).sum()
     }
     /// Events that early transit has handled.
     pub fn early_transit_events(&self) -> u64 {
-        self.parts.iter().map(|part| part.fabric.early_transit_done().0).sum()
+        self.parts.iter().map(|part| part.site.fabric.early_transit_done().0).sum()
     }
     /// Packets fully serialised on a link, each link counted.
     pub fn packet_hops(&self) -> u64 {
         let of_part = |part: &Partition| -> u64 {
-            part.fabric.links().map(|link| link.serialized_packets(self.now)).sum()
+            part.site.fabric.links().map(|link| link.serialized_packets(self.now)).sum()
         };
         self.parts.iter().map(of_part).sum()
     }
     /// The trace hash so far.
     pub fn trace_hash(&self) -> u64 {
         let mut all = TraceSum::default();
-        self.parts.iter().for_each(|part| all.add(part.fabric.driver.trace()));
+        self.parts.iter().for_each(|part| all.add(part.site.fabric.driver.trace()));
         all.finish()
     }
     /// Drops so far.
     pub fn drops(&self) -> &DropLog {
         match self.parts.as_slice() {
-            [part] => part.fabric.drops(),
+            [part] => part.site.fabric.drops(),
             _ => &self.drops,
         }
     }
     /// The workload.
     pub fn workload(&self) -> &Workload {
-        self.parts[0].fabric.workload()
+        self.parts[0].site.fabric.workload()
     }
     /// The connection at an end of a flow, once it exists.
     pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
@@ -293,7 +309,7 @@ impl Simulation {
     /// makes a packet to when the other takes it. Each transmission counts.
     pub fn one_way(&self, transport: usize) -> Histogram {
         let mut all = Histogram::default();
-        self.parts.iter().for_each(|part| all.add(part.fabric.one_way(transport)));
+        self.parts.iter().for_each(|part| all.add(part.site.fabric.one_way(transport)));
         all
     }
     /// Round-trip times that senders saw so far, for flows with this transport, on all their paths.
@@ -323,7 +339,7 @@ impl Simulation {
     }
     /// What became of every packet so far.
     pub fn conservation(&self) -> Conservation {
-        let parts = self.parts.iter().map(|part| part.fabric.conservation());
+        let parts = self.parts.iter().map(|part| part.site.fabric.conservation());
         parts.reduce(Conservation::with).expect("a run has a part")
     }
     /// Threads that the run uses, where there is enough to do for them.
@@ -344,15 +360,15 @@ impl Simulation {
 /// Run all events up to and including `limit`, or to the end of the run. Gives that end if it is
 /// known.
 fn run_alone(part: &mut Partition, rules: &Rules, end: Option<Time>, limit: Time) -> Option<Time> {
-    let (all, open) = part.fabric.ends();
+    let (all, open) = part.site.fabric.ends();
     if all > 0 && open > 0 {
-        part.run(limit, true);
+        part.site.run(limit, true);
     }
     // There may be more events at the instant at which the last flow ended.
-    let ended = all > 0 && part.fabric.ends().1 == 0;
-    let end = end.or_else(|| ended.then(|| rules.round_up(part.fabric.last_ended())));
+    let ended = all > 0 && part.site.fabric.ends().1 == 0;
+    let end = end.or_else(|| ended.then(|| rules.round_up(part.site.fabric.last_ended())));
     if end.is_some() || all == 0 {
-        part.run(end.map_or(limit, |end| end.min(limit)), false);
+        part.site.run(end.map_or(limit, |end| end.min(limit)), false);
     }
     end
 }
@@ -364,6 +380,18 @@ fn without_fast_path(spec: &NetSpec) -> NetSpec {
         Arc::make_mut(&mut transport.config).fast_path = false;
     }
     spec
+}
+
+/// How a run ends, with nothing between partitions.
+fn rules_of(spec: &NetSpec, clock: Option<CpuClock>) -> Rules {
+    let last_start = spec.flows.iter().filter_map(FlowSpec::known_start).max();
+    let (lookahead, last_start) = (Span::ZERO, last_start.unwrap_or(Time::MAX));
+    Rules { lookahead, grid: grid(spec), last_start, clock }
+}
+
+/// Events between two checks of conservation.
+fn balance_every(spec: &NetSpec) -> u64 {
+    (spec.nodes.len() + spec.links.len()) as u64 * EVENTS_BETWEEN_BALANCES
 }
 
 /// The step of the grid on which a run ends.
@@ -400,32 +428,10 @@ fn check_injections(all: &[Injection], network: &Network) -> Result<(), SpecErro
 }
 
 /// The packets from outside that each partition gets.
-fn injections_of_parts(all: Vec<Injection>, owner: &[u16], parts: u16) -> Vec<VecDeque<Injection>> {
-    let mut of_parts: Vec<VecDeque<Injection>> = (0..parts).map(|_| VecDeque::new()).collect();
+fn injections_of_parts(all: Vec<Injection>, owner: &[u16], parts: u16) -> Vec<VecDeque<Entrant>> {
+    let mut of_parts: Vec<VecDeque<Entrant>> = (0..parts).map(|_| VecDeque::new()).collect();
     for injection in all {
-        of_parts[owner[injection.node.index()] as usize].push_back(injection);
-    }
-    of_parts
-}
-
-/// Events of the network in order of time, by the part in which they happen.
-fn events_of_parts(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<VecDeque<EventSpec>> {
-    let mut events = spec.events.clone();
-    events.sort_by_key(|event| event.at);
-    let mut of_parts: Vec<VecDeque<EventSpec>> = (0..parts).map(|_| VecDeque::new()).collect();
-    for event in events {
-        let node = match event.event {
-            NetEvent::Rate(link, _)
-            | NetEvent::Delay(link, _)
-            | NetEvent::Loss(link, _)
-            | NetEvent::Down(link)
-            | NetEvent::Up(link)
-            | NetEvent::Replay(Replay { link, .. }) => spec.links[link.index()].from,
-            NetEvent::Restart(node)
-            | NetEvent::Route { node, .. }
-            | NetEvent::Forge(SpoofedPacket { node, .. }) => node,
-        };
-        of_parts[owner[node.index()] as usize].push_back(event);
+        of_parts[owner[injection.node.index()] as usize].push_back(injection.into());
     }
     of_parts
 }

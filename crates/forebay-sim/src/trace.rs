@@ -3,6 +3,10 @@
 
 use forebay_base::{LinkId, Signature, Time, mix64};
 
+/// Which definition of [`TraceSum`] and [`crate::Site::hash`] this is. Records made under another
+/// have other hashes.
+pub const HASH_EPOCH: u32 = 1;
+
 /// The sum over all arrivals of a hash of (link, time, packet). The order of arrivals does not
 /// matter, and the sums of partitions can be added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -130,9 +130,9 @@ impl Exchange {
     /// Publish the state of `part`. The first arrival of the packets that it has sent is at `sent`.
     fn tell(&self, part: &Partition, number: usize, sent: Time) {
         let post = &self.posts[number];
-        post.next_ns.store(part.next_time().min(sent).as_nanos(), Ordering::Relaxed);
-        post.open_ends.store(part.fabric.ends().1, Ordering::Relaxed);
-        post.last_ended_ns.store(part.fabric.last_ended().as_nanos(), Ordering::Relaxed);
+        post.next_ns.store(part.site.next_time().min(sent).as_nanos(), Ordering::Relaxed);
+        post.open_ends.store(part.site.fabric.ends().1, Ordering::Relaxed);
+        post.last_ended_ns.store(part.site.fabric.last_ended().as_nanos(), Ordering::Relaxed);
         post.expected.store(part.expected_events(), Ordering::Relaxed);
     }
     fn read(&self) -> WindowSummary {
@@ -254,7 +254,7 @@ impl<'a, 'p> Worker<'a, 'p> {
             first.tell(&self.part(number), number, Time::MAX);
         }
         first.took_ns[self.me].store(0, Ordering::Relaxed);
-        let has_flows = self.part(0).fabric.ends().0 > 0;
+        let has_flows = self.part(0).site.fabric.ends().0 > 0;
         for (read, write) in [(first, second), (second, first)].into_iter().cycle() {
             self.meeting.barrier.wait();
             let summary = read.read();
@@ -289,7 +289,7 @@ impl<'a, 'p> Worker<'a, 'p> {
         let started = self.rules.cpu();
         part.run_window(end);
         self.effort.work += self.rules.cpu().saturating_sub(started);
-        let sent = part.fabric.export(&mut self.outgoing);
+        let sent = part.site.fabric.export(&mut self.outgoing);
         for (to, mail) in self.outgoing.iter_mut().enumerate().filter(|(_, m)| !m.is_empty()) {
             std::mem::swap(&mut *write.mail(number, to), mail);
         }
@@ -297,7 +297,7 @@ impl<'a, 'p> Worker<'a, 'p> {
     }
     fn open_mail(&self, part: &mut Partition, number: usize, exchange: &Exchange) {
         for &from in &self.meeting.senders[number] {
-            part.fabric.import(&mut exchange.mail(from, number));
+            part.site.fabric.import(&mut exchange.mail(from, number));
         }
     }
 }

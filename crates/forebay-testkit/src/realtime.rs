@@ -1,14 +1,12 @@
-//! A small real-time driver: the machines of a spec on the wall clock, on two sides that share
-//! nothing but two UDP sockets over loopback. What crosses is the bytes of a packet after the
-//! number of the link that it crosses on.
+//! A small real-time driver: two sites of a spec that share nothing but two UDP sockets over
+//! loopback. What crosses is the bytes of a packet after the number of the link that it crosses on.
 //!
-//! One thread, and every turn does a bounded amount of work; a turn comes late when the computer is
-//! busy, which the machines allow. It is a check of the walls, not a data path: no events, no more
-//! than two sides.
+//! One thread. Events happen at their nominal times; where a turn comes late, because the computer
+//! is busy, packets cross late. It is a check of the walls, not a data path: no more than two
+//! sides.
 #![allow(clippy::disallowed_methods, reason = "a driver owns the clock")]
 
 mod side;
-mod streams;
 
 use crate::tap::Tap;
 use forebay_base::{FlowId, NodeId, Span, Time};
@@ -33,33 +31,30 @@ pub struct Realtime {
 }
 
 impl Realtime {
-    /// Build a run of `spec`: the nodes in `right` on one side, all others on the other. Errors if
-    /// there are no sockets.
+    /// Build a run of `spec`: the nodes in `right` on one side, all others on the other. Clients
+    /// send the bytes in `payload`, by flow, each flow as many as its spec says; without it a
+    /// pattern. Errors if there are no sockets.
     pub fn new(
         spec: &NetSpec,
         seed: u64,
         right: &[NodeId],
         tap: Option<&Tap>,
+        payload: Option<Vec<Vec<u8>>>,
     ) -> std::io::Result<Realtime> {
-        assert!(spec.events.is_empty(), "nothing happens to a network here");
         let sockets = [UdpSocket::bind("127.0.0.1:0")?, UdpSocket::bind("127.0.0.1:0")?];
         let addresses = [sockets[0].local_addr()?, sockets[1].local_addr()?];
         let [left, other] = sockets;
         left.connect(addresses[1])?;
         other.connect(addresses[0])?;
-        let is_right = |node| right.contains(&node);
-        let sides = [
-            Side::new(spec, seed, |node| !is_right(node), left, tap.cloned())?,
-            Side::new(spec, seed, is_right, other, tap.cloned())?,
-        ];
+        let payload = payload.map(Arc::new);
+        let nodes = (0..spec.nodes.len() as u32).map(NodeId);
+        let (right, left_nodes): (Vec<_>, Vec<_>) = nodes.partition(|node| right.contains(node));
+        let side =
+            |nodes, socket| Side::new(spec, seed, nodes, socket, tap.cloned(), payload.clone());
+        let sides = [side(left_nodes, left)?, side(right, other)?];
         Ok(Realtime { sides, start: Instant::now(), late: (0, Span::ZERO, Span::ZERO) })
     }
 
-    /// Clients send these bytes, by flow; each flow as many as its spec says.
-    pub fn carry(&mut self, sent: Vec<Vec<u8>>) {
-        let sent = Arc::new(sent);
-        self.sides.iter_mut().for_each(|side| side.carry(Arc::clone(&sent)));
-    }
     /// Bytes that the server of a flow has received in order.
     pub fn received(&self, flow: FlowId) -> Option<&[u8]> {
         self.sides.iter().find_map(|side| side.received(flow))

@@ -114,6 +114,13 @@ struct Slab<T> {
     free: Vec<u32>,
 }
 
+impl<T> Slot<T> {
+    #[inline(always)]
+    fn is_free(&self) -> bool {
+        matches!(self, Slot::Free)
+    }
+}
+
 impl<T> Default for Slab<T> {
     fn default() -> Self {
         Slab { slots: Vec::new(), free: Vec::new() }
@@ -168,6 +175,13 @@ impl<T> Slab<T> {
             Slot::Free => panic!("handle of a freed slot"),
         }
     }
+    /// Load the start of a slot, for no one to wait for.
+    #[inline(always)]
+    fn touch(&self, at: u32) {
+        if let Some(slot) = self.slots.get(at as usize) {
+            core::hint::black_box(slot.is_free());
+        }
+    }
     fn len(&self) -> usize {
         self.slots.len() - self.free.len()
     }
@@ -206,6 +220,14 @@ impl Arena {
     #[inline]
     pub fn cold_mut(&mut self, handle: Handle) -> &mut Cold {
         self.colds.get_mut(handle.slot())
+    }
+    /// Load the cold part of a packet that is needed soon. Nothing waits for it: the processor goes
+    /// on meanwhile.
+    #[inline(always)]
+    pub fn touch(&self, packet: &Packet) {
+        if packet.cold() != Handle::NONE {
+            self.colds.touch(packet.cold().slot());
+        }
     }
     /// Free a packet: its cold part, and its share of a datagram.
     #[inline]

@@ -20,16 +20,28 @@ use crate::ports::PortTable;
 use crate::spec::{NetSpec, SpecError};
 use crate::workload::Workload;
 use alloc::sync::Arc;
+use alloc::vec;
 use alloc::vec::Vec;
-use forebay_base::{Addr, IpVersion, NodeId, SocketId};
+use forebay_base::{Addr, IpVersion, LinkId, NodeId, SocketId};
 use forebay_router::Routes;
 use forebay_wire::AddressPlan;
+
+/// The part of a network that one driver runs, where others run the rest.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Place {
+    /// The nodes here.
+    pub nodes: Vec<NodeId>,
+    /// Links to nodes here from hosts that are not Forebay's. Such a link is here as a whole: what
+    /// its host sends is offered to its queue. What comes over another link from elsewhere has
+    /// crossed that link already.
+    pub offered: Vec<LinkId>,
+}
 
 /// Everything that a driver needs to run a spec.
 pub struct Network {
     /// By [`NodeId`].
     pub nodes: Vec<Node>,
-    /// By [`LinkId`](forebay_base::LinkId).
+    /// By [`LinkId`].
     pub links: Vec<AnyLink>,
     /// Ports of nodes.
     pub ports: PortTable,
@@ -100,6 +112,23 @@ impl Network {
     /// where it begins; where it ends elsewhere there is its far end, a wire.
     pub fn split(self, spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Network> {
         assert_eq!(owner.len(), spec.nodes.len(), "each node is in one partition");
+        let links: Vec<u16> = spec.links.iter().map(|link| owner[link.from.index()]).collect();
+        self.split_links(owner, &links, parts)
+    }
+
+    /// The part of this network at `place`, with the numbers of the whole; see [`Network::split`].
+    /// [`Fabric::take_exit`](crate::Fabric::take_exit), [`Fabric::enter`](crate::Fabric::enter) and
+    /// [`Fabric::offer_bytes`](crate::Fabric::offer_bytes) join it to what is elsewhere.
+    pub fn of_place(self, spec: &NetSpec, place: &Place) -> Network {
+        let mut owner = vec![1; spec.nodes.len()];
+        place.nodes.iter().for_each(|node| owner[node.index()] = 0);
+        let mut links: Vec<u16> = spec.links.iter().map(|link| owner[link.from.index()]).collect();
+        place.offered.iter().for_each(|link| links[link.index()] = 0);
+        self.split_links(&owner, &links, 2).swap_remove(0)
+    }
+
+    /// See [`Network::split`]; `links` says in which partition each link is.
+    fn split_links(self, owner: &[u16], links: &[u16], parts: u16) -> Vec<Network> {
         let empty = |part: u16| Network {
             nodes: Vec::with_capacity(self.nodes.len()),
             links: Vec::with_capacity(self.links.len()),
@@ -118,22 +147,13 @@ impl Network {
                 *place = node;
             }
         }
-        for (link, spec) in self.links.into_iter().zip(&spec.links) {
+        for (link, &here) in self.links.into_iter().zip(links) {
             let far_end = || AnyLink::Fifo(FifoLink::far_end());
             networks.iter_mut().for_each(|network| network.links.push(far_end()));
-            if let Some(place) = networks[owner[spec.from.index()] as usize].links.last_mut() {
+            if let Some(place) = networks[here as usize].links.last_mut() {
                 *place = link;
             }
         }
         networks
-    }
-
-    /// The part of this network at the nodes that are `here`, with the numbers of the whole; see
-    /// [`Network::split`]. [`Fabric::take_exit`](crate::Fabric::take_exit) and
-    /// [`Fabric::enter`](crate::Fabric::enter) join it to what is elsewhere.
-    pub fn of_nodes(self, spec: &NetSpec, here: impl Fn(NodeId) -> bool) -> Network {
-        let ids = (0..spec.nodes.len() as u32).map(NodeId);
-        let owner: Vec<u16> = ids.map(|node| u16::from(!here(node))).collect();
-        self.split(spec, &owner, 2).swap_remove(0)
     }
 }

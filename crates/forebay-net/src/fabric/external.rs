@@ -1,11 +1,13 @@
 //! External ports: links of which only one end is here.
 //!
-//! A fabric may hold some nodes of a network only ([`Network::of_nodes`]). What arrives over a link
+//! A fabric may hold some nodes of a network only ([`Network::of_place`]). What arrives over a link
 //! that ends elsewhere is the driver's ([`Fabric::take_exit`]), which carries it there, as bytes or
 //! otherwise; what came over a link that begins elsewhere it hands in ([`Fabric::enter`]). The near
-//! end of a link has its queue, rate and delay, and both sides agree on its number.
+//! end of a link has its queue, rate and delay, and both sides agree on its number. A host that is
+//! not Forebay's has no near end: its link is where it ends, and what it sends is offered to that
+//! link ([`Fabric::offer_bytes`]).
 //!
-//! [`Network::of_nodes`]: crate::Network::of_nodes
+//! [`Network::of_place`]: crate::Network::of_place
 
 use super::{Deadline, Driver, DriverError, Fabric};
 use crate::link::AnyLink;
@@ -61,15 +63,43 @@ impl<D: Driver> Fabric<D> {
     }
     /// When what comes over `link` from outside at `at` arrives.
     fn entry(&self, at: Time, link: LinkId) -> Result<Time, DriverError> {
-        if link.index() >= self.links.len() {
-            return Err(DriverError::NotAnEntry(link));
-        }
-        let (from, to) = self.link_nodes(link);
-        if self.is_here(from) || !self.is_here(to) {
+        if !self.is_entry(link) || self.edges[link.index()].offered {
             return Err(DriverError::NotAnEntry(link));
         }
         let at = at.max(self.now);
         self.not_before_horizon(at).map(|()| at)
+    }
+    /// True if the link begins elsewhere and ends here.
+    fn is_entry(&self, link: LinkId) -> bool {
+        link.index() < self.links.len() && {
+            let (from, to) = self.link_nodes(link);
+            !self.is_here(from) && self.is_here(to)
+        }
+    }
+    /// True if packets are offered to this link: see [`Place::offered`](crate::Place::offered).
+    pub fn is_offered(&self, link: LinkId) -> bool {
+        self.edges.get(link.index()).is_some_and(|edge| edge.offered)
+    }
+    /// A host elsewhere sends the packet in `bytes` over `link`, which is here as a whole. What
+    /// cannot be parsed is dropped.
+    pub fn offer_bytes(
+        &mut self,
+        now: Time,
+        link: LinkId,
+        bytes: &[u8],
+    ) -> Result<(), DriverError> {
+        if !self.is_offered(link) {
+            return Err(DriverError::NotAnEntry(link));
+        }
+        self.not_before_horizon(now)?;
+        self.now = now;
+        self.count.entered += 1;
+        if let Some(mut packet) = self.parse(bytes) {
+            packet.set_hop_time(now);
+            self.send_any(self.edges[link.index()].from, link, packet);
+        }
+        self.process_early_arrivals();
+        Ok(())
     }
     fn lay_at_far_end(&mut self, at: Time, link: LinkId, mut packet: Packet) {
         let slot = &mut self.links[link.index()];

@@ -8,13 +8,13 @@
 //! * [`Fabric::take_arrival`] and [`Fabric::arrive`], between which the driver may look at the
 //!   packet or write it to a socket; or [`Fabric::pass_arrival`], which is all of these in one;
 //!   [`Fabric::on_transmitter`]; [`Fabric::on_router`]; [`Fabric::on_socket`].
-//! * [`Fabric::inject`] and [`Fabric::enter`] for packets from outside, [`Fabric::take_exit`] for
-//!   those that leave, and [`Fabric::on_event`] for events.
+//! * [`Fabric::inject`], [`Fabric::enter`] and [`Fabric::offer_bytes`] for packets from outside,
+//!   [`Fabric::take_exit`] for those that leave, and [`Fabric::on_event`] for events.
 //!
 //! A driver that knows when the next sample is due passes it on: [`Fabric::extend_horizon`] allows
 //! early transit until then.
 //!
-//! A fabric may hold some nodes of a network only ([`Fabric::of_nodes`]). A link may then begin in
+//! A fabric may hold some nodes of a network only ([`Fabric::of_place`]). A link may then begin in
 //! one fabric and end in another. A driver carries its packets from [`Fabric::take_exit`] to
 //! [`Fabric::enter`], one by one, at their times. Partitions of one run pass them on in advance,
 //! from [`Fabric::export`] to [`Fabric::import`].
@@ -40,7 +40,7 @@ pub use horizon::Horizon;
 pub use ledger::Conservation;
 pub use mail::Mail;
 
-use crate::build::Network;
+use crate::build::{Network, Place};
 use crate::early_transit::{ArrivalPath, EarlyTransitPlan, Setting};
 use crate::host::EndId;
 use crate::link::{AnyLink, UpstreamGate};
@@ -90,6 +90,8 @@ struct Edge {
     /// Input port at the node where it ends.
     in_port: PortId,
     armed_transmitter: Time,
+    /// See [`Place::offered`].
+    offered: bool,
 }
 
 impl Edge {
@@ -99,6 +101,7 @@ impl Edge {
             from: link.from,
             in_port: ports.port(LinkId(i as u32).opposite()),
             armed_transmitter: Time::MAX,
+            offered: false,
         };
         spec.links.iter().enumerate().map(edge).collect()
     }
@@ -174,15 +177,19 @@ impl<D: Driver> Fabric<D> {
         let network = Network::build(spec, seed, all_queued)?;
         Ok(Fabric::whole(network, spec, driver))
     }
-    /// The same with only those nodes that are `here`; see [`Network::of_nodes`].
-    pub fn of_nodes(
+    /// The same with only what is at `place`; see [`Network::of_place`].
+    pub fn of_place(
         spec: &NetSpec,
         seed: u64,
-        here: impl Fn(NodeId) -> bool,
+        place: &Place,
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
-        let network = Network::build(spec, seed, false)?.of_nodes(spec, here);
-        Ok(Fabric::whole(network, spec, driver))
+        let network = Network::build(spec, seed, false)?.of_place(spec, place);
+        let mut fabric = Fabric::whole(network, spec, driver);
+        for link in &place.offered {
+            fabric.edges[link.index()].offered = true;
+        }
+        Ok(fabric)
     }
 
     /// One fabric for each partition of a network that was [split](Network::split), each with a

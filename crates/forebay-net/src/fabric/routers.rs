@@ -121,9 +121,9 @@ impl<D: Driver> Fabric<D> {
     /// The queue of `link` had no room for `packet`.
     #[cold]
     pub(super) fn on_overflow(&mut self, node: NodeId, link: LinkId, packet: Packet) {
-        if let Node::Host(_) = &self.nodes[node.index()] {
+        let Node::Router(_) = &self.nodes[node.index()] else {
             return self.end(node, packet, DropReason::Full);
-        }
+        };
         let port = self.ports.port(link);
         match self.consult(node, packet, |f, packet, cx| f.on_overflow(port, packet, cx)) {
             // One more try; a second queue that is full ends the packet.

@@ -125,7 +125,13 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(always)]
     pub(super) fn arm_next_arrival(&mut self, link: LinkId) {
-        link_set!(self).arm_next_arrival(link);
+        let slot = &mut self.links[link.index()];
+        if let Some(first) = slot.link.first() {
+            let at = first.hop_time();
+            slot.armed_arrival = at;
+            self.driver.arm(Deadline::Arrival(link), at);
+            self.arena.touch(first);
+        }
     }
 
     /// `packet` has come over `link`, to the node at its end.

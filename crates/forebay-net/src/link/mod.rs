@@ -68,6 +68,11 @@ impl AnyLink {
     pub fn next_arrival(&self) -> Option<Time> {
         each!(self, l => l.next_arrival())
     }
+    /// The first packet on the wire.
+    #[inline(always)]
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        each!(self, l => l.first())
+    }
     /// The first packet on the wire, if it has arrived by `now`.
     #[inline(always)]
     pub(crate) fn first_arrived(&self, now: Time) -> Option<&Packet> {

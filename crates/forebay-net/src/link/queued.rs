@@ -37,7 +37,7 @@ struct Opening {
 }
 
 /// See the module.
-#[repr(C)] // what every packet touches comes first, what few links use last
+#[repr(C, align(64))] // whole lines of the cache: what every packet touches comes first
 pub struct QueuedLink {
     up: bool,
     /// Nothing is lost, and no event changes the link: the fate of a packet is known when it
@@ -57,27 +57,36 @@ pub struct QueuedLink {
     /// A packet for an idle transmitter arrives at a time that is known then: the link is steady,
     /// transparent, of constant rate, and without jitter.
     direct: bool,
+    /// The link is steady and without jitter: nothing is drawn for a packet.
+    even: bool,
     overhead_bytes: u16,
     delay: Span,
+    /// Arrival of the packet that was put on the wire last. Later packets do not arrive before it,
+    /// unless the link reorders.
+    last_arrival: Time,
     /// End of the last transmission, also if its packet is on the wire already.
     transmitting: Option<Transmission>,
     /// In order of arrival, their hop time; packets that arrive at the same time stay in order of
     /// departure.
     wire: PacketRing,
-    /// Arrival of the packet that was put on the wire last. Later packets do not arrive before it,
-    /// unless the link reorders.
-    last_arrival: Time,
-    channel: AnyChannel,
-    stats: LinkStats,
-    impairment: Impairment,
-    pipeline: Pipeline,
-    /// The packet in transmission, if it is not on the wire already.
-    in_service: Option<Packet>,
     /// The transmitter is free, packets wait, and the channel takes the next one later.
     opening: Option<Opening>,
     /// What stands between transmitter and wire.
     middlebox: Option<Box<Middlebox>>,
+    stats: LinkStats,
+    channel: AnyChannel,
+    pipeline: Pipeline,
+    /// The packet in transmission, if it is not on the wire already. On a steady link it is.
+    in_service: Option<Packet>,
+    impairment: Impairment,
 }
+
+#[cfg(target_pointer_width = "64")]
+const _: () = {
+    assert!(core::mem::offset_of!(QueuedLink, wire) == 64);
+    assert!(core::mem::offset_of!(QueuedLink, stats) == 2 * 64);
+    assert!(core::mem::offset_of!(QueuedLink, channel) == 4 * 64);
+};
 
 impl QueuedLink {
     /// An idle link that is up. A link that is `steady` loses nothing, and is never changed or
@@ -94,6 +103,7 @@ impl QueuedLink {
         pipeline.begin(channel.rate(Time::ZERO));
         let transparent = pipeline.is_transparent();
         let always_open = matches!(channel, AnyChannel::Constant(_));
+        let even = steady && !impairment.reorders();
         QueuedLink {
             up: true,
             steady,
@@ -102,19 +112,20 @@ impl QueuedLink {
             may_wait: true,
             starts_at_once: channel.starts_at_once(),
             always_open,
-            direct: steady && transparent && always_open && !impairment.reorders(),
+            direct: even && transparent && always_open,
+            even,
             overhead_bytes,
             delay,
+            last_arrival: Time::ZERO,
             transmitting: None,
             wire: PacketRing::default(),
-            last_arrival: Time::ZERO,
-            channel,
-            stats: LinkStats::default(),
-            impairment,
-            pipeline,
-            in_service: None,
             opening: None,
             middlebox: None,
+            stats: LinkStats::default(),
+            channel,
+            pipeline,
+            in_service: None,
+            impairment,
         }
     }
     /// The same over this wire, whose losses and delays draw from `rng`. A link with a middlebox
@@ -212,10 +223,11 @@ impl QueuedLink {
                 self.transmit(packet, queued_at, cx.now, cx.now, cx);
                 return Ok(());
             }
-            self.may_wait = true; // what is cut off from it
             if let Some(packet) = self.pipeline.pass(packet, cx) {
                 self.transmit(packet, queued_at, cx.now, cx.now, cx);
             }
+            // What was cut off from it may.
+            self.may_wait = !self.prompt || self.pipeline.backlog_packets() > 0;
             return Ok(());
         }
         // What a router held back for this link was there before an opportunity at this time.
@@ -253,9 +265,14 @@ impl QueuedLink {
     fn is_free(&self, now: Time) -> bool {
         // A transmission that ends now is over when `on_transmitter` has been called, as if its end
         // were an event.
-        let over = |t: &Transmission| t.end < now && self.in_service.is_none();
+        let over = |t: &Transmission| t.end < now && !self.serves();
         let free = self.transmitting.as_ref().is_none_or(over);
         self.up && free && !self.waits()
+    }
+    /// True if the packet in transmission is not on the wire.
+    #[inline]
+    fn serves(&self) -> bool {
+        !self.steady && self.in_service.is_some()
     }
     /// The transmitter is free since `at`: a packet that waited then has started then, or waits for
     /// an opportunity.
@@ -353,7 +370,9 @@ impl QueuedLink {
     }
     #[inline]
     fn on_end(&mut self, done: Transmission, cx: &mut PortContext<'_>) {
-        if let Some(packet) = self.in_service.take() {
+        if !self.steady
+            && let Some(packet) = self.in_service.take()
+        {
             self.put_on_wire(packet, done.end, cx);
         }
         self.start(done.end, cx);
@@ -414,6 +433,9 @@ impl QueuedLink {
     }
     #[inline]
     fn propagate(&mut self, mut packet: Packet, departed: Time, cx: &mut PortContext<'_>) {
+        if self.even {
+            return self.lay(packet, departed + self.delay);
+        }
         match self.impairment.draw() {
             Propagation::Lost => {
                 self.stats.lost += 1;
@@ -428,16 +450,21 @@ impl QueuedLink {
                     }
                     arrival = self.last_arrival;
                 }
-                self.last_arrival = arrival;
-                // After the copy: see the ring.
-                self.wire.push_back(packet).set_hop_time(arrival);
+                self.lay(packet, arrival);
             }
         }
+    }
+    /// Put a packet on the wire that arrives after all others.
+    #[inline]
+    fn lay(&mut self, packet: Packet, arrival: Time) {
+        self.last_arrival = arrival;
+        // After the copy: see the ring.
+        self.wire.push_back(packet).set_hop_time(arrival);
     }
     /// See [`crate::AnyLink::next_transmitter`].
     #[inline]
     pub fn next_transmitter(&self) -> Option<Time> {
-        let matters = |_: &&Transmission| self.in_service.is_some() || self.waits();
+        let matters = |_: &&Transmission| self.serves() || self.waits();
         let end = self.transmitting.as_ref().filter(matters).map(|t| t.end);
         if self.always_open && self.transparent {
             return end;
@@ -452,6 +479,11 @@ impl QueuedLink {
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
         self.wire.front().map(Packet::hop_time)
+    }
+    /// See [`crate::AnyLink::first`].
+    #[inline]
+    pub(crate) fn first(&self) -> Option<&Packet> {
+        self.wire.front()
     }
     /// See [`crate::AnyLink::first_arrived`].
     #[inline]

@@ -19,7 +19,7 @@
 
 use super::attained::{LeastAttained, Newcomer, Rank};
 use super::hints::FlowIndexCache;
-use super::key::{Class, FlowKey};
+use super::key::{Class, FlowKey, kind};
 use super::lists::{Linked, Links, List, NONE, Ranks};
 use super::settings::TurnOrder;
 use alloc::collections::{BTreeMap, VecDeque};
@@ -141,34 +141,31 @@ pub(super) trait Holds {
 
 /// See the module.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(C)] // what every packet touches comes first
 pub(super) struct Cache<T> {
-    slots: Vec<Option<Queue<T>>>,
-    free: Vec<u32>,
-    index: BTreeMap<FlowKey, u32>,
-    hints: FlowIndexCache,
-    /// New flows, in turn. Those that may not send are found out when it is theirs, as in `ring`.
-    new: List,
-    /// Flows in turn. Those without packets keep their place until it is theirs.
-    ring: List,
-    /// By attained service: all that are neither parked nor dry. `new` and `ring` are empty then.
-    ranked: Option<LeastAttained>,
-    parked: BTreeMap<Held, List>,
-    /// How the first packet of the flow is held whose turn it is.
-    head_holder: Option<Held>,
-    /// By length: pooled and tagged, plain.
-    ranks: [Ranks; 2],
-    quantum_bytes: u32,
+    packets: u64,
     /// Of pooled and tagged packets.
     bytes: u64,
     /// Of plain packets.
     plain_bytes: u64,
-    packets: u64,
     /// Flows with packets here: pooled and tagged, plain.
     counts: [u64; 2],
-}
-
-fn kind(key: FlowKey) -> usize {
-    usize::from(key.class() == Class::Plain)
+    /// New flows, in turn. Those that may not send are found out when it is theirs, as in `ring`.
+    new: List,
+    /// Flows in turn. Those without packets keep their place until it is theirs.
+    ring: List,
+    /// How the first packet of the flow is held whose turn it is.
+    head_holder: Option<Held>,
+    quantum_bytes: u32,
+    slots: Vec<Option<Queue<T>>>,
+    index: BTreeMap<FlowKey, u32>,
+    hints: FlowIndexCache,
+    /// By attained service: all that are neither parked nor dry. `new` and `ring` are empty then.
+    ranked: Option<LeastAttained>,
+    parked: BTreeMap<Held, List>,
+    /// By length: pooled and tagged, plain.
+    ranks: [Ranks; 2],
+    free: Vec<u32>,
 }
 
 impl<T> Cache<T> {

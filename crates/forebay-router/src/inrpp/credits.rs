@@ -163,14 +163,15 @@ pub(super) struct Release {
 
 /// See the module. Soft state: it is forgotten where nothing refreshes it.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(C)] // what every packet touches comes last: the cache is next to it
 pub(super) struct Credits {
     patience: CreditTimeouts,
-    nonces: BTreeMap<Nonce, Asker>,
     /// The last ACK of each flow. The packets of others are known by their echo alone.
     flows: Remembered<FlowHoldState>,
     /// Nothing is late before this. Brought up to date when it has come, so that no packet has to
     /// look at every nonce.
     due: Time,
+    nonces: BTreeMap<Nonce, Asker>,
 }
 
 impl Credits {

@@ -35,6 +35,7 @@ use super::key::{Class, FlowKey};
 use super::remembered::Remembered;
 use super::settings::{CacheLimits, PACKET_BYTES, Settings, TurnOrder};
 use super::state::State;
+use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rate, Rng, Span, Time};
@@ -57,14 +58,21 @@ const MAX_CANCEL: Span = Span::from_secs(30);
 
 /// See the module. `T` is what stands for a packet.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(C)] // what every packet touches comes first, and where credits and cache meet
 pub struct Interface<T> {
-    limits: CacheLimits,
-    cancel_for: Span,
+    /// What each flow has sent, where turns follow from that.
+    history: Option<Box<ServiceHistory>>,
     state: State,
     /// The alias under which it asks; drawn anew each time that B begins.
     nonce: Option<Nonce>,
-    /// Flows that were asked to slow down since then, and when last. Of more than are remembered,
-    /// some learn of the end from the next interface or by time.
+    /// In state P no more than this waits here.
+    push_bytes: u64,
+    credits: Credits,
+    cache: Cache<T>,
+    limits: CacheLimits,
+    cancel_for: Span,
+    /// Flows that were asked to slow down since B began, and when last. Of more than are
+    /// remembered, some learn of the end from the next interface or by time.
     asked: Remembered<Time>,
     /// Flows that are told to pause, and since when.
     paused: BTreeMap<FlowKey, Time>,
@@ -78,16 +86,10 @@ pub struct Interface<T> {
     cancel_until: Time,
     /// What leaves on a detour counts in the turns of its flow.
     pooled_turns: bool,
-    /// In state P no more than this waits here.
-    push_bytes: u64,
     /// What new flows were told that they may send at once and had not left then, and when.
     offered: (u64, Time),
     /// The longest INRPP packet that was kept since the cache was empty; 0: none was.
     longest_bytes: u16,
-    /// What each flow has sent, where turns follow from that.
-    history: Option<ServiceHistory>,
-    cache: Cache<T>,
-    credits: Credits,
 }
 
 /// How much of the held packets an ACK releases.
@@ -130,7 +132,7 @@ impl<T> Interface<T> {
             push_bytes: 0,
             offered: (0, Time::ZERO),
             longest_bytes: 0,
-            history: (settings.order == TurnOrder::Attained).then(ServiceHistory::default),
+            history: (settings.order == TurnOrder::Attained).then(Box::default),
             cache: Cache::new(
                 match settings.quantum_bytes {
                     0 => mtu_bytes.into(),
@@ -758,7 +760,7 @@ impl<T> Interface<T> {
         self.asked.clear();
         self.paused.clear();
         self.most_flows = (0, Time::ZERO);
-        self.history = self.history.take().map(|_| ServiceHistory::default());
+        self.history = self.history.take().map(|_| Box::default());
         (self.state, self.nonce, self.longest_bytes) = (State::Push, None, 0);
         lost
     }

@@ -70,6 +70,11 @@ impl fmt::Debug for FlowKey {
     }
 }
 
+/// Where counts of pooled and tagged packets (0) and of plain ones (1) are.
+pub(super) fn kind(key: FlowKey) -> usize {
+    usize::from(key.class() == Class::Plain)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

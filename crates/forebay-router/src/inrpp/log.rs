@@ -18,18 +18,19 @@ pub struct FlowTotals {
 
 /// Counters kept outside the machine.
 #[derive(Clone, Debug, Default)]
+#[repr(C)] // what every packet touches comes last: see `Port`
 pub(super) struct Log {
+    /// Payload per flow that has left; only where it is asked for.
+    pub passed: BTreeMap<FlowKey, u64>,
     pub state_since: Time,
     pub first_entered: [Option<Time>; 4],
     pub entries: [u32; 4],
-    pub highest_bytes: u64,
-    pub offered_bytes: u64,
-    pub sent_bytes: u64,
     pub detoured_bytes: u64,
     pub dropped_packets: u64,
     pub ignored_notices: u64,
-    /// Payload per flow that has left; only where it is asked for.
-    pub passed: BTreeMap<FlowKey, u64>,
+    pub highest_bytes: u64,
+    pub offered_bytes: u64,
+    pub sent_bytes: u64,
     last: Option<State>,
 }
 

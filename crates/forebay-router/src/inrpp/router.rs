@@ -40,37 +40,44 @@ pub struct PortInfo {
     pub foreign: bool,
 }
 
+/// The ports of a big map do not fit into the caches of the processor: what every packet touches
+/// lies in two of their lines.
+#[repr(C, align(64))]
 struct Port {
-    interface: Interface<Packet>,
     /// ACKs and messages that the queue of the link had no room for: they go first, and are never
     /// cached.
     express: VecDeque<Packet>,
-    log: Log,
     plain_limit_bytes: u64,
-    /// What the queue of the link may hold in state P.
-    push_room_bytes: u64,
     neighbour: Option<RouterId>,
+    log: Log,
     mtu_bytes: u16,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
+    /// What the queue of the link may hold in state P.
+    push_room_bytes: u64,
+    interface: Interface<Packet>,
 }
 
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(core::mem::offset_of!(Port, log.offered_bytes) == 3 * 64);
+
 /// The forwarding of an INRPP router. See the module.
+#[repr(C, align(64))] // what every packet touches comes first
 pub struct Inrpp {
-    id: RouterId,
-    settings: Settings,
     ports: Vec<Port>,
-    /// The ports that lead to routers, in order: few of many.
-    routers: Vec<(RouterId, PortId)>,
-    detours: Detours,
     guard: Guard,
+    /// No interface has a deadline before this.
+    wake: Option<Time>,
+    id: RouterId,
     /// No neighbour is a router of another kind: what it says of room holds up to the next one.
     vouches: bool,
     /// A packet with a notice has come: those that leave are looked at for one.
     noticed: bool,
+    settings: Settings,
+    detours: Detours,
+    /// The ports that lead to routers, in order: few of many.
+    routers: Vec<(RouterId, PortId)>,
     rng: Rng,
-    /// No interface has a deadline before this.
-    wake: Option<Time>,
     /// Messages to send, kept for their memory.
     outbox: detour::Outbox,
 }

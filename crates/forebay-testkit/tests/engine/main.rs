@@ -9,5 +9,6 @@ mod lives;
 mod middleboxes;
 mod random;
 mod refused;
+mod sites;
 mod slow_start;
 mod threads;

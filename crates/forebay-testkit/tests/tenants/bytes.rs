@@ -207,9 +207,9 @@ fn a_megabyte_crosses_a_lossy_network_in_real_time() {
     world.multipath_flow((line.a, line.b), Some(MEGABYTE as u64), transport, &paths);
     // Where bytes belong is asked as they cross, so they have to cross into the host: keys that are
     // still on their way would say it.
-    let mut run = Realtime::new(&world.spec, 7, &[line.b], None).expect("two sockets");
     let sent = vec![random_bytes(MEGABYTE), random_bytes(2 * MEGABYTE).split_off(MEGABYTE)];
-    run.carry(sent.clone());
+    let run = Realtime::new(&world.spec, 7, &[line.b], None, Some(sent.clone()));
+    let mut run = run.expect("two sockets");
     assert!(run.run(Duration::from_secs(60)).expect("loopback works"), "{:?}", run.lateness());
     for (flow, sent) in (0..).map(FlowId).zip(&sent) {
         assert!(run.received(flow) == Some(sent), "other bytes came than {flow:?} sent");

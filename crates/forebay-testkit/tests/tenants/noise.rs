@@ -7,7 +7,7 @@ use crate::make::{bytes_of, fix_checksums, random_packet};
 use forebay_base::{Arena, LinkId, NodeId, Rng, Span, Stream, Time};
 use forebay_net::{
     Deadline, Driver, DriverError, EventSpec, Fabric, Fragments, MiddleboxSpec, NetSpec, NodeKind,
-    QueueSpec, SchemeSpec, StripOptions,
+    Place, QueueSpec, SchemeSpec, StripOptions,
 };
 use forebay_queue::{DISCIPLINES, SCHEMES};
 use forebay_router::ROUTERS;
@@ -47,8 +47,10 @@ impl Two {
         let mut rng = Rng::new(seed, Stream::Test, 77);
         let here: Vec<bool> = spec.nodes.iter().map(|_| rng.chance(0.5)).collect();
         let sides = [true, false].map(|side| {
-            let is_here = |node: NodeId| here[node.index()] == side;
-            let fabric = Fabric::of_nodes(spec, seed, is_here, Alarms::default());
+            let nodes = (0..spec.nodes.len() as u32).map(NodeId);
+            let nodes = nodes.filter(|node| here[node.index()] == side).collect();
+            let place = Place { nodes, ..Place::default() };
+            let fabric = Fabric::of_place(spec, seed, &place, Alarms::default());
             let mut fabric = fabric.expect("a sound network");
             fabric.start();
             fabric

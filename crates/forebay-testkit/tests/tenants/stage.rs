@@ -59,7 +59,7 @@ pub fn simulate<N>(make: impl Fn() -> Scene<N>, check: impl Fn(&Simulation, &N))
 /// Run a scene in real time with the nodes of `right` on the far side.
 pub fn live<N>(make: impl Fn() -> Scene<N>, right: &[NodeId], check: impl Fn(&Realtime, &N)) {
     let Scene { world, tap, notes, .. } = make();
-    let mut run = Realtime::new(&world.spec, 7, right, tap.as_ref()).expect("two sockets");
+    let mut run = Realtime::new(&world.spec, 7, right, tap.as_ref(), None).expect("two sockets");
     // Long for a transfer of a fraction of a second, in case the machine is busy.
     let all_ended = run.run(Duration::from_secs(60)).expect("loopback works");
     assert!(all_ended, "after {:?} late", run.lateness());

@@ -16,6 +16,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-transport", &["base", "wire", "cc"]),
     ("forebay-net", &["base", "wire", "signal", "cc", "queue", "router", "transport"]),
     ("forebay-sim", &["base", "wire", "cc", "queue", "router", "transport", "net"]),
+    ("forebay-live", &["base", "wire", "net", "sim"]),
     ("forebay-metrics", &[]),
     ("forebay-topology", &["base"]),
     ("forebay-scenario", BELOW_SCENARIO),
@@ -23,11 +24,14 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-report", &["base", "metrics", "topology", "scenario"]),
     ("forebay-run", RUN_AND_BELOW.split_last().expect("a list").1),
     ("forebay-lab", BELOW_LAB),
-    ("forebay-cli", LAB_AND_BELOW),
+    ("forebay-cli", CLI),
     ("forebay-testkit", LAB_AND_BELOW),
     ("forebay-instructions", INSTRUCTIONS),
     ("forebay-prerequisites", &[]),
 ];
+
+/// What the command is made of.
+const CLI: &[&str] = &["base", "cc", "lab", "live", "net", "sim", "topology", "transport"];
 
 /// The crates under `forebay-scenario`, and itself.
 const SCENARIO_AND_BELOW: &[&str] = &[

@@ -22,7 +22,7 @@ impl Streams {
             let numbered = workload.paths(flow).iter().enumerate();
             numbered.map(move |(path, plan)| ((plan.src.0, plan.dst.0), (flow, path)))
         });
-        Streams { paths: paths.collect(), received: vec![Vec::new(); sent.len()], sent }
+        Streams { paths: paths.collect(), received: vec![Vec::new(); workload.flows().len()], sent }
     }
     /// The flow and path on which a client sent a segment.
     fn path_of(&self, packet: &Packet) -> Option<(FlowId, usize)> {
@@ -35,7 +35,7 @@ impl Streams {
         let (flow, path) = self.path_of(packet)?;
         let client = fabric.connection(flow, Role::Client)?;
         let bytes = client.outgoing_bytes(path, packet, &fabric.arena);
-        self.sent[flow.index()].get(bytes.start as usize..bytes.end as usize)
+        self.sent.get(flow.index())?.get(bytes.start as usize..bytes.end as usize)
     }
     /// A segment with this payload has come to this side: keep what is for a server here.
     pub fn incoming<D: Driver>(&mut self, packet: &Packet, payload: &[u8], fabric: &Fabric<D>) {

@@ -1,0 +1,174 @@
+//! A run in which wires carried the packets between the places of a network: what came out of the
+//! wires is known, and the same machines do again what they did.
+
+use super::{Rules, Simulation, balance_every, rules_of};
+use crate::observe::Observer;
+use crate::partition::Partition;
+use crate::serial_fallback::SerialFallback;
+use crate::site::{Site, SiteOptions};
+use crate::windows::{Effort, WindowSync};
+use forebay_base::{Arena, DropLog, LinkId, Packet, Signature, Time};
+use forebay_net::{NetSpec, PacketEvent, Place, SpecError};
+use std::collections::VecDeque;
+use std::iter::Peekable;
+use std::sync::{Arc, Mutex};
+
+/// Packets of one link whose way over the wire is followed at a time.
+const MOST_ON_WIRE: usize = 1 << 16;
+
+/// A packet that a wire brought to a place.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Input {
+    /// When it was executed: what [`Site::push`] gave.
+    pub at: Time,
+    /// The link over which it came.
+    pub link: LinkId,
+    /// The packet, from its IP header on.
+    pub bytes: Vec<u8>,
+}
+
+/// One place of a recorded run.
+pub struct RecordedSite {
+    /// What was there.
+    pub place: Place,
+    /// What came, in order of time. An input for another place, or one that is earlier than the one
+    /// before, ends the run with a panic: whoever reads a record checks it.
+    pub inputs: Box<dyn Iterator<Item = Input> + Send>,
+}
+
+/// A recorded run.
+pub struct Recording {
+    /// Its places. Each node is in one at most; hosts of others are in none.
+    pub sites: Vec<RecordedSite>,
+    /// Until when all of them ran.
+    pub until: Time,
+}
+
+/// What a recorded [`Simulation`] knows besides its parts.
+pub(super) struct Recorded {
+    /// By part.
+    inputs: Vec<Peekable<Box<dyn Iterator<Item = Input> + Send>>>,
+    /// By link: packets that have left and have not come, as far as it is known, and when they left
+    /// the host that made them.
+    wires: Vec<VecDeque<(Signature, Time)>>,
+    until: Time,
+}
+
+impl Simulation {
+    pub(super) fn of_recording(
+        spec: &NetSpec,
+        seed: u64,
+        recording: Recording,
+        observer: Option<Box<dyn Observer>>,
+    ) -> Result<Simulation, SpecError> {
+        let Recording { sites, until } = recording;
+        assert!(!sites.is_empty(), "a recorded run has a place");
+        let observer = observer.map(|observer| Shared(Arc::new(Mutex::new(observer))));
+        let (mut owner, mut parts, mut inputs) = (vec![0; spec.nodes.len()], vec![], vec![]);
+        for (number, site) in sites.into_iter().enumerate() {
+            let Place { nodes, offered } = &site.place;
+            nodes.iter().for_each(|node| owner[node.index()] = number as u16);
+            // The link of a host elsewhere is read off where it is.
+            for link in offered {
+                owner[spec.links[link.index()].from.index()] = number as u16;
+            }
+            let observer = observer.clone().map(|observer| Box::new(observer) as _);
+            let options = SiteOptions { observer, payload: None };
+            parts.push(Partition::of(Site::new(spec, seed, &site.place, options)?));
+            inputs.push(site.inputs.peekable());
+        }
+        let wires = spec.links.iter().map(|_| VecDeque::new()).collect();
+        Ok(Simulation {
+            now: Time::ZERO,
+            parts,
+            owner,
+            rules: rules_of(spec, None),
+            end: None,
+            look: Time::ZERO,
+            drops: DropLog::default(),
+            meeting: WindowSync::new(1, Vec::new()),
+            alone: WindowSync::new(1, Vec::new()),
+            thin: SerialFallback::default(),
+            effort: Effort::default(),
+            fewer: None,
+            balance_at: 0,
+            balance_every: balance_every(spec),
+            recorded: Some(Box::new(Recorded { inputs, wires, until })),
+        })
+    }
+}
+
+impl Recorded {
+    /// Run all events and inputs of all places in order of time, up to and including `limit`, or to
+    /// the end of the run. Gives that end if it is known.
+    pub fn run(
+        &mut self,
+        parts: &mut [Partition],
+        rules: &Rules,
+        mut end: Option<Time>,
+        limit: Time,
+    ) -> Option<Time> {
+        loop {
+            if end.is_none() {
+                end = self.end_of_flows(parts, rules);
+            }
+            let stop = end.unwrap_or(self.until).min(limit);
+            let next = (0..parts.len()).map(|part| self.next_of(parts, part)).min();
+            match next.filter(|&next| next <= stop) {
+                Some(next) => self.run_instant(parts, next),
+                None => return end.or((limit >= self.until).then_some(self.until)),
+            }
+        }
+    }
+    /// The end of the run, once all flows have ended.
+    fn end_of_flows(&self, parts: &[Partition], rules: &Rules) -> Option<Time> {
+        let ends = parts.iter().map(|part| part.site.ends());
+        let (all, open) = ends.fold((0, 0), |(all, open), of| (of.0.max(all), open + of.1));
+        let last = parts.iter().map(|part| part.site.last_ended()).max()?;
+        (all > 0 && open <= 0).then(|| rules.round_up(last).min(self.until))
+    }
+    fn next_of(&mut self, parts: &[Partition], part: usize) -> Time {
+        let input = self.inputs[part].peek().map_or(Time::MAX, |input| input.at);
+        parts[part].site.next_time().min(input)
+    }
+    fn run_instant(&mut self, parts: &mut [Partition], now: Time) {
+        for (part, inputs) in parts.iter_mut().zip(&mut self.inputs) {
+            let site = &mut part.site;
+            while let Some(Input { at, link, bytes }) = inputs.next_if(|input| input.at <= now) {
+                let wire = &mut self.wires[link.index()];
+                let pushed = site.push_stamped(at, link, &bytes, |signature| came(wire, signature));
+                assert_eq!(pushed, Ok(at), "a record is in order, and of its place");
+            }
+            if site.next_time() <= now {
+                site.run(now, false);
+            }
+            site.exits(|exit| {
+                let wire = &mut self.wires[exit.link.index()];
+                if wire.len() == MOST_ON_WIRE {
+                    wire.pop_front();
+                }
+                wire.push_back(exit.stamp);
+            });
+        }
+    }
+}
+
+/// A packet has come over a wire: when it left the host that made it, zero if that is not known.
+/// Wires keep packets in order: those that left before it were lost.
+fn came(wire: &mut VecDeque<(Signature, Time)>, signature: Signature) -> Time {
+    let Some(place) = wire.iter().position(|(other, _)| *other == signature) else {
+        return Time::ZERO;
+    };
+    wire.drain(..=place).next_back().map_or(Time::ZERO, |(_, left_host_at)| left_host_at)
+}
+
+/// One observer for all places.
+#[derive(Clone)]
+struct Shared(Arc<Mutex<Box<dyn Observer>>>);
+
+impl Observer for Shared {
+    fn on_packet(&mut self, now: Time, event: PacketEvent, packet: &Packet, arena: &Arena) {
+        let mut observer = self.0.lock().expect("an observer panicked");
+        observer.on_packet(now, event, packet, arena);
+    }
+}
