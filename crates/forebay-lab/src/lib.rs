@@ -13,6 +13,7 @@ mod error;
 mod memory;
 mod observe;
 mod outputs;
+pub mod record;
 pub mod reproduce;
 mod result;
 mod store;
@@ -29,7 +30,7 @@ pub use forebay_reference as reference;
 pub use forebay_report as report;
 pub use forebay_run::{
     EventFilter, EventFilterError, ExpectationResult, FlowResult, InterfaceResult, Looks, Missing,
-    Parallel, Progress, RunError, RunOptions, RunResult, Shares, Status,
+    Parallel, Progress, RunError, RunOptions, RunResult, Shares, Status, WireReport,
 };
 pub use forebay_scenario as scenario;
 pub use memory::available_bytes;

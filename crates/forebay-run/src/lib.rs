@@ -29,7 +29,7 @@ pub use measure::{
 };
 pub use options::{Looks, Progress, RunOptions};
 pub use record::{Record, Recorder, RunStart};
-pub use result::{Missing, Parallel, RunResult, Shares};
+pub use result::{Missing, Parallel, RunResult, Shares, WireReport};
 pub use run::run_one;
 
 /// The examples of README.md, as tests.

@@ -6,7 +6,7 @@ use crate::record::Record;
 use forebay_base::{Span, Time};
 use forebay_net::NetSpec;
 use forebay_reference::ReferenceCache;
-use forebay_sim::{ConservationError, Simulation};
+use forebay_sim::{ConservationError, Recording, Simulation};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
@@ -45,6 +45,9 @@ pub struct RunOptions<'a> {
     pub looks: Option<Looks<'a>>,
     /// Receives the network before it runs.
     pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
+    /// Do again what a run over real wires did. Threads, engines and fast paths are then not
+    /// chosen.
+    pub recording: Option<&'a (dyn Fn() -> Recording + Sync)>,
     /// Clocks to measure costs with. Results do not depend on it; without clocks the costs of the
     /// result are zero, and progress is reported more often.
     pub clocks: Option<Clocks>,

@@ -54,9 +54,38 @@ pub struct RunResult {
     pub one_way: BTreeMap<String, Histogram>,
     /// What a fluid model with max-min fair sharing would have done.
     pub reference: Reference,
+    /// How a run over real interfaces went; absent from JSON of a run in simulated time.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub wire: Option<WireReport>,
     /// Notes for readers of this run; absent from JSON if there is nothing.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub notes: Vec<String>,
+}
+
+/// How a run over real interfaces went.
+#[derive(Clone, Debug, Default, PartialEq, Serialize)]
+pub struct WireReport {
+    /// How the threads of nodes were scheduled: "fifo", or "ordinary" where the system refused
+    /// more.
+    pub priority: &'static str,
+    /// Lateness of packets that left, in us: time after it was written minus nominal time, median.
+    pub late_p50_us: f64,
+    /// The same, 99th percentile.
+    pub late_p99_us: f64,
+    /// The same, maximum.
+    pub late_max_us: f64,
+    /// Packets that left over wires.
+    pub sent_packets: u64,
+    /// Packets that were sent and did not arrive, those on their way at the end included.
+    pub missing_packets: u64,
+    /// Packets that interfaces refused, dropped or damaged, by reason.
+    pub refused: BTreeMap<&'static str, u64>,
+    /// Share of arrivals that were executed over 1 ms later than they arrived.
+    pub held_back_share: f64,
+    /// True if the machines did the same again in a replay of what was recorded.
+    pub replayed: bool,
+    /// Why the run is no evidence of what the protocol does; empty if it is.
+    pub unfit: Vec<String>,
 }
 
 /// How a run used its threads. Only `threads` is in the JSON of a run in one.

@@ -59,6 +59,7 @@ fn build_and_run(
         without_hash: options.without_hash,
         observer: recorder.as_mut().and_then(|recorder| recorder.observer()),
         threads: options.threads,
+        recording: options.recording.map(|recording| recording()),
         cpu_clock: options.clocks.map(|clocks| clocks.cpu),
         ..Options::default()
     };
@@ -154,6 +155,7 @@ fn result(start: &RunStart<'_>, simulation: &Simulation, measured: &Measured<'_>
         interfaces: interfaces_of(simulation, names),
         one_way: measured.one_way(),
         reference: Reference::default(),
+        wire: None,
         notes: unreached_losses(simulation, spec, names),
     }
 }

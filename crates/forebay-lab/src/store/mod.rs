@@ -20,6 +20,7 @@
 //! under `missing`.
 
 mod background;
+mod copy;
 mod delays;
 mod flows;
 mod leftovers;
@@ -28,15 +29,16 @@ mod place;
 mod series;
 mod table;
 
+pub(crate) use copy::write_copy;
 pub(crate) use series::SeriesWriter;
 
 use crate::error::StoreError;
 use crate::summary::Summary;
+use copy::write_file;
 use forebay_report::write_report;
 use forebay_run::RunStart;
-use forebay_scenario::traces::write_trace;
-use forebay_scenario::{Scenario, TraceFile};
-use names::{OWN_FILES, is_trace, trace_name};
+use forebay_scenario::Scenario;
+use names::{OWN_FILES, is_trace};
 use place::{Existing, StagingFolder};
 use std::fs::File;
 use std::io::{BufWriter, Write};
@@ -88,16 +90,7 @@ impl Store {
         if summary.runs.is_empty() {
             return Ok(());
         }
-        let traces = scenario.trace_files();
-        for (n, file) in (1..).zip(&traces) {
-            self.write(&trace_name(n), |out| write_trace(&file.trace, out))?;
-        }
-        let beside = |file: &TraceFile| {
-            let place = traces.iter().position(|known| known.path == file.path);
-            trace_name(1 + place.expect("each file is among them"))
-        };
-        let copied = scenario.with_trace_paths(beside);
-        self.write("scenario.toml", |out| write_scenario(out, &copied, summary))?;
+        write_copy(scenario, self.place.folder(), &comments(summary))?;
         self.write("summary.json", |out| {
             serde_json::to_writer_pretty(&mut *out, summary)?;
             out.write_all(b"\n")
@@ -135,12 +128,7 @@ impl Store {
         name: &str,
         content: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
     ) -> Result<(), StoreError> {
-        let path = self.place.file(name);
-        let file = File::create(&path).map_err(StoreError::io("create", &path))?;
-        let mut out = BufWriter::new(file);
-        let written = content(&mut out).and_then(|()| out.flush());
-        let synced = written.and_then(|()| out.get_ref().sync_all());
-        synced.map_err(StoreError::io("write", &path))
+        write_file(&self.place.file(name), content)
     }
 }
 
@@ -178,23 +166,14 @@ impl NewFolder {
     }
 }
 
-fn write_scenario(
-    out: &mut BufWriter<File>,
-    scenario: &Scenario,
-    summary: &Summary,
-) -> std::io::Result<()> {
-    writeln!(out, "# {} under Forebay {}", one_line(&summary.scenario), summary.forebay)?;
-    for run in &summary.runs {
+/// What `scenario.toml` says about its runs.
+fn comments(summary: &Summary) -> Vec<String> {
+    let head = format!("{} under Forebay {}", summary.scenario, summary.forebay);
+    let runs = summary.runs.iter().map(|run| {
         let (protocol, seed, hash) = (&run.protocol, run.seed, &run.trace_hash);
-        writeln!(out, "# protocol {protocol} seed {seed} trace hash {hash}")?;
-    }
-    writeln!(out)?;
-    out.write_all(scenario.to_toml().as_bytes())
-}
-
-/// A name that a comment can hold.
-fn one_line(name: &str) -> String {
-    name.chars().map(|c| if c.is_control() { ' ' } else { c }).collect()
+        format!("protocol {protocol} seed {seed} trace hash {hash}")
+    });
+    std::iter::once(head).chain(runs).collect()
 }
 
 #[cfg(test)]

@@ -18,6 +18,7 @@ mod panics;
 mod pcapng;
 mod pooling;
 mod published;
+mod records;
 mod reference;
 mod results;
 mod stops;

@@ -1,0 +1,146 @@
+//! Records of runs over real wires: what came out of the wires, by place, with the time at which it
+//! was executed. The machines do the same again when they are given the same.
+//!
+//! | File | What it holds |
+//! |---|---|
+//! | `scenario.toml` | the scenario as it was run, with `channel-N.trace` beside it |
+//! | `NODE.pcapng` | what came to a place: an interface for each link, named after it |
+//!
+//! A capture begins with a comment, JSON of [`Header`]; the statistics of its first interface end
+//! it, with JSON of [`Ending`] as their comment. A record whose end is missing is one of a run that
+//! was killed: what is there can be replayed. Files are readable by their owner only.
+
+mod read;
+mod verify;
+mod write;
+
+pub use read::{Record, SiteRecord};
+pub use verify::{Difference, SiteVerdict, verify};
+pub use write::{RecordFolder, SiteFile, SiteRecorder};
+
+use forebay_scenario::ScenarioError;
+use forebay_sim::Conservation;
+use serde::{Deserialize, Serialize};
+use std::path::PathBuf;
+
+/// The form of records that is written and read.
+const FORMAT: u32 = 1;
+
+/// What a capture of a record begins with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Header {
+    /// The form of the record.
+    pub forebay_record: u32,
+    /// [`forebay_sim::HASH_EPOCH`] when it was made.
+    pub hash_epoch: u32,
+    /// The version that made it.
+    pub forebay: String,
+    /// The protocol of the run.
+    pub protocol: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Nodes of this place, by name.
+    pub nodes: Vec<String>,
+    /// Links that are here as a whole, because their hosts are not Forebay's, by name.
+    pub offered: Vec<String>,
+    /// Nanoseconds between 1970 and the moment when the record was begun, shortly before time 0 of
+    /// the run; 0 in virtual time.
+    pub begun_unix_ns: u64,
+}
+
+/// What a capture of a record ends with.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Ending {
+    /// Until when this place ran, in nanoseconds of the run.
+    pub until_ns: u64,
+    /// [`forebay_sim::Site::hash`], in hexadecimal.
+    pub hash: String,
+    /// Packets that hosts and routers here made.
+    pub sent: u64,
+    /// Packets that came in.
+    pub entered: u64,
+    /// Packets that left.
+    pub left: u64,
+    /// Packets that hosts here took.
+    pub delivered: u64,
+    /// Packets dropped here.
+    pub dropped: u64,
+}
+
+impl Ending {
+    /// Of a place that ran until then.
+    pub fn new(until_ns: u64, hash: u64, conservation: &Conservation) -> Ending {
+        let Conservation { sent, entered, left, delivered, dropped, .. } = *conservation;
+        let hash = format!("{hash:016x}");
+        Ending { until_ns, hash, sent, entered, left, delivered, dropped }
+    }
+}
+
+/// A record cannot be read or written.
+#[derive(Debug, thiserror::Error)]
+#[non_exhaustive]
+pub enum RecordError {
+    /// The operating system refused.
+    #[error("cannot {what} `{}`: {source}", path.display())]
+    Io {
+        /// What was tried.
+        what: &'static str,
+        /// Where.
+        path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// A folder for a record must be new.
+    #[error("`{}` exists and is not empty\nhint: choose another folder", path.display())]
+    Occupied {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// There is no record in a folder.
+    #[error(
+        "`{}` holds no record: no file NODE.pcapng\nhint: `forebay live SCENARIO --record DIR` \
+         makes one", path.display()
+    )]
+    Nothing {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// A file is no record, or not a sound one.
+    #[error("`{}`, byte {offset}: {why}", path.display())]
+    Unsound {
+        /// The file.
+        path: PathBuf,
+        /// Where in it.
+        offset: usize,
+        /// What is wrong.
+        why: String,
+    },
+    /// The machines of this version do not do the same as those that made the record.
+    #[error(
+        "`{}` was recorded by Forebay {made_by} with hashes of epoch {found}, and this version has \
+         epoch {}\nhint: replay it with that version", path.display(), forebay_sim::HASH_EPOCH
+    )]
+    Epoch {
+        /// The file.
+        path: PathBuf,
+        /// The version that made it.
+        made_by: String,
+        /// Its epoch.
+        found: u32,
+    },
+    /// The scenario of the record cannot be read.
+    #[error(transparent)]
+    Scenario(#[from] ScenarioError),
+    /// It cannot be copied to the record.
+    #[error(transparent)]
+    Copy(#[from] crate::StoreError),
+}
+
+impl RecordError {
+    fn io(what: &'static str, path: &std::path::Path) -> impl FnOnce(std::io::Error) -> Self {
+        let path = path.to_path_buf();
+        move |source| RecordError::Io { what, path, source }
+    }
+}

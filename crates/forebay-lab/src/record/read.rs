@@ -1,0 +1,266 @@
+//! Reading a record. Everything is checked before anything is run.
+
+use super::{Ending, FORMAT, Header, RecordError, SiteFile};
+use forebay_base::{LinkId, NodeId, Time};
+use forebay_net::Place;
+use forebay_scenario::{LinkNames, LoadOptions, Registry, Scenario};
+use forebay_sim::{HASH_EPOCH, Input, RecordedSite, Recording};
+use forebay_wire::pcapng::read::{Block, block, block_bytes};
+use std::collections::BTreeSet;
+use std::io::{Read, Seek};
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+/// A record that can be replayed.
+pub struct Record {
+    /// The scenario as it was run.
+    pub scenario: Scenario,
+    /// The protocol of the run.
+    pub protocol: String,
+    /// The seed of the run.
+    pub seed: u64,
+    /// Its places, in the order of their files.
+    pub sites: Vec<SiteRecord>,
+}
+
+/// The record of one place.
+pub struct SiteRecord {
+    /// The file.
+    pub path: PathBuf,
+    /// What was there.
+    pub place: Place,
+    /// How it ended; None if the run was killed or the disk was full.
+    pub ending: Option<Ending>,
+    /// The file.
+    bytes: Arc<Vec<u8>>,
+    /// What came, in order of time: where its bytes are.
+    inputs: Arc<Vec<(Time, LinkId, Range<usize>)>>,
+}
+
+impl Record {
+    /// The record in `folder`, under the names of `registry`.
+    pub fn open(folder: &Path, registry: &Arc<Registry>) -> Result<Record, RecordError> {
+        let files = captures(folder)?;
+        let Some(first) = files.first() else {
+            return Err(RecordError::Nothing { path: folder.to_path_buf() });
+        };
+        let header = Capture::read(first)?.header()?;
+        let options = LoadOptions {
+            protocols: vec![header.protocol],
+            registry: Arc::clone(registry),
+            ..LoadOptions::default()
+        };
+        let text = folder.join("scenario.toml");
+        let scenario = Scenario::load(&text.to_string_lossy(), &options)?;
+        Record::of(scenario, files.iter().map(|path| Capture::read(path)))
+    }
+    /// A record that was just made of a run of `scenario`.
+    pub fn of_files(
+        scenario: Scenario,
+        files: impl IntoIterator<Item = SiteFile>,
+    ) -> Result<Record, RecordError> {
+        Record::of(scenario, files.into_iter().map(Capture::of))
+    }
+    fn of(
+        scenario: Scenario,
+        captures: impl Iterator<Item = Result<Capture, RecordError>>,
+    ) -> Result<Record, RecordError> {
+        let names = Names::new(&scenario);
+        let mut sites: Vec<SiteRecord> = Vec::new();
+        let (mut run, mut seen) = (None, BTreeSet::new());
+        for capture in captures {
+            let capture = capture?;
+            let here = capture.header()?;
+            let this = (here.protocol.clone(), here.seed);
+            if *run.get_or_insert_with(|| this.clone()) != this {
+                return Err(capture.unsound(0, "it is of another run than the first file"));
+            }
+            let site = capture.site(&here, &names)?;
+            if site.place.nodes.iter().any(|node| !seen.insert(*node)) {
+                let (path, why) =
+                    (site.path, "a node of it is in another file as well".to_string());
+                return Err(RecordError::Unsound { path, offset: 0, why });
+            }
+            sites.push(site);
+        }
+        let (protocol, seed) = run.unwrap_or_default();
+        Ok(Record { scenario, protocol, seed, sites })
+    }
+
+    /// Until when all of it is known.
+    pub fn until(&self) -> Time {
+        self.sites.iter().map(SiteRecord::until).min().unwrap_or(Time::ZERO)
+    }
+    /// True if no place lacks its end.
+    pub fn is_whole(&self) -> bool {
+        self.sites.iter().all(|site| site.ending.is_some())
+    }
+    /// The inputs of all places.
+    pub fn recording(&self) -> Recording {
+        let sites = self.sites.iter().map(|site| RecordedSite {
+            place: site.place.clone(),
+            inputs: Box::new(site.inputs()),
+        });
+        Recording { sites: sites.collect(), until: self.until() }
+    }
+}
+
+impl SiteRecord {
+    /// What came, in order of time.
+    pub fn inputs(&self) -> impl Iterator<Item = Input> + use<> {
+        let (bytes, inputs) = (Arc::clone(&self.bytes), Arc::clone(&self.inputs));
+        (0..inputs.len()).map(move |number| {
+            let (at, link, range) = inputs[number].clone();
+            Input { at, link, bytes: bytes[range].to_vec() }
+        })
+    }
+    /// Until when it is known.
+    pub fn until(&self) -> Time {
+        match &self.ending {
+            Some(ending) => Time::from_nanos(ending.until_ns),
+            None => self.inputs.last().map_or(Time::ZERO, |(at, ..)| *at),
+        }
+    }
+}
+
+/// The captures in a folder, in order of name.
+fn captures(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
+    let entries = folder.read_dir().map_err(RecordError::io("read", folder))?;
+    let paths = entries.map(|entry| Ok(entry?.path()));
+    let paths: std::io::Result<Vec<PathBuf>> = paths.collect();
+    let mut paths = paths.map_err(RecordError::io("read", folder))?;
+    paths.retain(|path| path.extension().is_some_and(|extension| extension == "pcapng"));
+    paths.sort();
+    Ok(paths)
+}
+
+/// What names of a scenario stand for.
+struct Names {
+    nodes: Vec<String>,
+    links: Vec<String>,
+    /// Where each directed link begins and ends.
+    ends: Vec<[NodeId; 2]>,
+}
+
+impl Names {
+    fn new(scenario: &Scenario) -> Names {
+        let ends = scenario.links.iter().flat_map(|link| [[link.a, link.b], [link.b, link.a]]);
+        Names {
+            nodes: scenario.nodes.iter().map(|node| node.name.to_string()).collect(),
+            links: LinkNames::new(scenario).iter().map(str::to_string).collect(),
+            ends: ends.collect(),
+        }
+    }
+    fn place(&self, header: &Header) -> Result<Place, String> {
+        let nodes = header.nodes.iter().map(|name| {
+            let node = self.nodes.iter().position(|other| other == name);
+            node.map(|id| NodeId(id as u32)).ok_or(format!("no node of the scenario is `{name}`"))
+        });
+        let offered = header.offered.iter().map(|name| self.link(name));
+        Ok(Place {
+            nodes: nodes.collect::<Result<_, _>>()?,
+            offered: offered.collect::<Result<_, _>>()?,
+        })
+    }
+    fn link(&self, name: &str) -> Result<LinkId, String> {
+        let link = self.links.iter().position(|other| other == name);
+        link.map(|id| LinkId(id as u32)).ok_or(format!("no link of the scenario is `{name}`"))
+    }
+    /// Errors if nothing comes over this link to `place` from elsewhere.
+    fn entry(&self, name: &str, place: &Place) -> Result<LinkId, String> {
+        let link = self.link(name)?;
+        let [from, to] = self.ends[link.index()].map(|node| place.nodes.contains(&node));
+        if to && !from { Ok(link) } else { Err(format!("`{name}` does not end here")) }
+    }
+}
+
+/// A file of a record.
+struct Capture {
+    path: PathBuf,
+    bytes: Vec<u8>,
+}
+
+impl Capture {
+    fn read(path: &Path) -> Result<Capture, RecordError> {
+        let bytes = std::fs::read(path).map_err(RecordError::io("read", path))?;
+        Ok(Capture { path: path.to_path_buf(), bytes })
+    }
+    /// Of a file that was just written.
+    fn of(written: SiteFile) -> Result<Capture, RecordError> {
+        let SiteFile { path, mut file } = written;
+        let mut bytes = Vec::new();
+        let read = file.rewind().and_then(|()| file.read_to_end(&mut bytes));
+        read.map_err(RecordError::io("read", &path))?;
+        Ok(Capture { path, bytes })
+    }
+    fn unsound(&self, offset: usize, why: impl ToString) -> RecordError {
+        RecordError::Unsound { path: self.path.clone(), offset, why: why.to_string() }
+    }
+    /// The block at `offset`, and where it ends. None at the end, and before a block of which a
+    /// part is missing there: the run was killed.
+    fn block(&self, offset: usize) -> Result<Option<(Block<'_>, usize)>, RecordError> {
+        let rest = &self.bytes[offset..];
+        let len = block_bytes(rest).transpose().map_err(|error| self.unsound(offset, error))?;
+        let Some(whole) = len.and_then(|len| rest.get(..len)) else { return Ok(None) };
+        let read = block(whole).map_err(|error| self.unsound(offset, error))?;
+        Ok(Some((read, offset + whole.len())))
+    }
+    fn header(&self) -> Result<Header, RecordError> {
+        let Some((Block::Section(Some(text)), _)) = self.block(0)? else {
+            return Err(self.unsound(0, "it is no record: it has no header of Forebay's"));
+        };
+        let header: Header = serde_json::from_slice(text)
+            .map_err(|error| self.unsound(0, format!("it is no record: {error}")))?;
+        if header.forebay_record != FORMAT {
+            let found = header.forebay_record;
+            let why = format!("a record of form {found}, and this version reads form {FORMAT}");
+            return Err(self.unsound(0, why));
+        }
+        if header.hash_epoch != HASH_EPOCH {
+            let (path, made_by) = (self.path.clone(), header.forebay);
+            return Err(RecordError::Epoch { path, made_by, found: header.hash_epoch });
+        }
+        Ok(header)
+    }
+
+    fn site(self, header: &Header, names: &Names) -> Result<SiteRecord, RecordError> {
+        let place = names.place(header).map_err(|why| self.unsound(0, why))?;
+        if place.nodes.is_empty() {
+            return Err(self.unsound(0, "it is of no node"));
+        }
+        let (mut links, mut inputs, mut ending) = (Vec::new(), Vec::new(), None);
+        let mut offset = 0;
+        while let Some((block, end)) = self.block(offset)? {
+            let unsound = |why: String| self.unsound(offset, why);
+            match block {
+                Block::Interface(name) => {
+                    let name = std::str::from_utf8(name).map_err(|e| unsound(e.to_string()))?;
+                    links.push(names.entry(name, &place).ok());
+                }
+                Block::Packet { interface, at, bytes } => {
+                    let link = links.get(interface as usize).copied().flatten();
+                    let link = link.ok_or_else(|| unsound("a packet of no link".to_string()))?;
+                    let start = bytes.as_ptr() as usize - self.bytes.as_ptr() as usize;
+                    inputs.push((at, link, start..start + bytes.len()));
+                }
+                Block::Statistics(Some(text)) => {
+                    let read: Result<Ending, _> = serde_json::from_slice(text);
+                    ending = Some(read.map_err(|error| unsound(error.to_string()))?);
+                }
+                Block::Section(_) if offset > 0 => {
+                    return Err(unsound("a second section".to_string()));
+                }
+                Block::Section(_) | Block::Statistics(None) | Block::Other => {}
+            }
+            offset = end;
+        }
+        inputs.sort_by_key(|(at, ..)| *at);
+        if inputs.first().is_some_and(|(at, ..)| *at == Time::ZERO) {
+            return Err(self.unsound(0, "a packet came before the run began"));
+        }
+        let Capture { path, bytes } = self;
+        let (bytes, inputs) = (Arc::new(bytes), Arc::new(inputs));
+        Ok(SiteRecord { path, place, ending, bytes, inputs })
+    }
+}

@@ -1,0 +1,181 @@
+//! Writing a record while the run goes on.
+
+use super::{Ending, FORMAT, Header, RecordError};
+use crate::store::write_copy;
+use forebay_base::{LinkId, Time};
+use forebay_net::Place;
+use forebay_scenario::{LinkNames, Scenario};
+use forebay_sim::HASH_EPOCH;
+use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
+use std::fs::{DirBuilder, File, OpenOptions};
+use std::io::{BufWriter, Write};
+use std::path::{Path, PathBuf};
+
+/// A record in the making: a folder, or files without names that go with the process.
+#[derive(Debug)]
+pub struct RecordFolder {
+    /// None: files without names.
+    folder: Option<PathBuf>,
+    protocol: String,
+    seed: u64,
+    /// Names of nodes and directed links, by id.
+    nodes: Vec<String>,
+    links: LinkNames,
+    /// Per directed link: does it begin at this node, and end at that one.
+    ends: Vec<[usize; 2]>,
+}
+
+impl RecordFolder {
+    /// Begin a record of a run of `scenario` in a new or empty folder. What is written stays there
+    /// whatever happens to the run.
+    pub fn create(
+        folder: &Path,
+        scenario: &Scenario,
+        protocol: &str,
+        seed: u64,
+    ) -> Result<RecordFolder, RecordError> {
+        private_folder(folder).map_err(RecordError::io("create", folder))?;
+        let mut entries = folder.read_dir().map_err(RecordError::io("read", folder))?;
+        if entries.next().is_some() {
+            return Err(RecordError::Occupied { path: folder.to_path_buf() });
+        }
+        let version = env!("CARGO_PKG_VERSION");
+        let head = format!("protocol {protocol} seed {seed} over real wires, Forebay {version}");
+        write_copy(scenario, folder, &[head])?;
+        Ok(RecordFolder::of(Some(folder.to_path_buf()), scenario, protocol, seed))
+    }
+    /// A record of which nothing is left when the process ends, however it ends.
+    pub fn unnamed(scenario: &Scenario, protocol: &str, seed: u64) -> RecordFolder {
+        RecordFolder::of(None, scenario, protocol, seed)
+    }
+    fn of(folder: Option<PathBuf>, scenario: &Scenario, protocol: &str, seed: u64) -> RecordFolder {
+        let ends = scenario.links.iter().flat_map(|link| {
+            let [a, b] = [link.a, link.b].map(|node| node.index());
+            [[a, b], [b, a]]
+        });
+        RecordFolder {
+            folder,
+            protocol: protocol.to_string(),
+            seed,
+            nodes: scenario.nodes.iter().map(|node| node.name.to_string()).collect(),
+            links: LinkNames::new(scenario),
+            ends: ends.collect(),
+        }
+    }
+
+    /// Begin the record of one place. `begun_unix_ns`: see [`Header`].
+    pub fn site(&self, place: &Place, begun_unix_ns: u64) -> Result<SiteRecorder, RecordError> {
+        let nodes: Vec<&str> = place.nodes.iter().map(|n| self.nodes[n.index()].as_str()).collect();
+        let name = nodes.first().copied().unwrap_or("nothing");
+        let name = format!("{}.pcapng", file_name(name));
+        let path = self.folder.as_ref().map_or(PathBuf::from(&name), |folder| folder.join(&name));
+        let open = || match self.folder {
+            Some(_) => private_file(&path),
+            None => tempfile::tempfile(),
+        };
+        let header = Header {
+            forebay_record: FORMAT,
+            hash_epoch: HASH_EPOCH,
+            forebay: env!("CARGO_PKG_VERSION").to_string(),
+            protocol: self.protocol.clone(),
+            seed: self.seed,
+            nodes: nodes.into_iter().map(str::to_string).collect(),
+            offered: place.offered.iter().map(|l| self.links.of(l.index()).to_string()).collect(),
+            begun_unix_ns,
+        };
+        let is_here = |node: usize| place.nodes.iter().any(|here| here.index() == node);
+        let entries = (0..).zip(&self.ends).filter(|(_, [a, b])| !is_here(*a) && is_here(*b));
+        let entries: Vec<usize> = entries.map(|(link, _)| link).collect();
+        let begin = || -> std::io::Result<SiteRecorder> {
+            let file = BufWriter::new(open()?);
+            let comment = serde_json::to_string(&header)?;
+            let mut writer = PcapngWriter::with_comment(Out(file), "Forebay live", &comment)?;
+            let mut interfaces = vec![None; self.ends.len()];
+            for &link in &entries {
+                interfaces[link] = Some(writer.interface(self.links.of(link))?);
+            }
+            let first = match interfaces.iter().flatten().next() {
+                Some(&first) => first,
+                None => writer.interface("nothing comes in")?,
+            };
+            Ok(SiteRecorder { writer, interfaces, first, path: path.clone(), failed: None })
+        };
+        begin().map_err(RecordError::io("write", &path))
+    }
+}
+
+/// Writes the record of one place. When the disk is full the record ends, and the run goes on.
+#[derive(Debug)]
+pub struct SiteRecorder {
+    writer: PcapngWriter<Out>,
+    /// By link.
+    interfaces: Vec<Option<Interface>>,
+    first: Interface,
+    path: PathBuf,
+    failed: Option<std::io::Error>,
+}
+
+impl SiteRecorder {
+    /// A packet came over `link`, which ends here, and was executed at `at`.
+    pub fn input(&mut self, at: Time, link: LinkId, bytes: &[u8]) {
+        if self.failed.is_some() {
+            return;
+        }
+        let interface = self.interfaces[link.index()].expect("a link that ends here");
+        let capture = Capture { interface, at, direction: Direction::Inbound, comment: None };
+        self.failed = self.writer.packet(&capture, bytes).err();
+    }
+    /// The run has ended: the file. Err if not all of it could be recorded.
+    pub fn finish(mut self, ending: &Ending) -> Result<SiteFile, RecordError> {
+        let failed = self.failed.take();
+        let end = || -> std::io::Result<File> {
+            failed.map_or(Ok(()), Err)?;
+            self.writer.statistics(self.first, &serde_json::to_string(ending)?)?;
+            self.writer.into_sink().0.into_inner().map_err(|error| error.into_error())
+        };
+        let file = end().map_err(RecordError::io("write", &self.path))?;
+        Ok(SiteFile { path: self.path, file })
+    }
+}
+
+/// The whole record of one place.
+#[derive(Debug)]
+pub struct SiteFile {
+    /// Where it is, or would be.
+    pub(super) path: PathBuf,
+    pub(super) file: File,
+}
+
+/// A file as the sink of a capture.
+#[derive(Debug)]
+struct Out(BufWriter<File>);
+
+impl Sink for Out {
+    type Error = std::io::Error;
+    fn append(&mut self, block: &[u8]) -> std::io::Result<()> {
+        self.0.write_all(block)
+    }
+}
+
+/// A name of a node that any system takes as the name of a file.
+fn file_name(node: &str) -> String {
+    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
+    node.chars().map(|c| if plain(c) { c } else { '_' }).collect()
+}
+
+fn private_folder(folder: &Path) -> std::io::Result<()> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true);
+    #[cfg(unix)]
+    std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
+    builder.create(folder)
+}
+
+/// Packets may hold what others should not read.
+fn private_file(path: &Path) -> std::io::Result<File> {
+    let mut options = OpenOptions::new();
+    options.read(true).write(true).create_new(true);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    options.open(path)
+}

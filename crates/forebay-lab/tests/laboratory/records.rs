@@ -1,0 +1,188 @@
+//! Records of runs over wires that are late: read back, replayed, and refused where unsound.
+
+use crate::scenario;
+use forebay_base::{LinkId, NodeId, Span, Time};
+use forebay_lab::record::{Ending, Record, RecordError, RecordFolder, SiteRecorder, verify};
+use forebay_lab::{
+    RunOptions, RunResult, run_one,
+    scenario::{Registry, Scenario},
+};
+use forebay_net::Place;
+use forebay_sim::{Exit, Site, SiteOptions};
+use std::fs;
+use std::path::Path;
+use std::sync::Arc;
+
+const PROTOCOL: &str = "newreno";
+const SEED: u64 = 3;
+const UNTIL: Time = Time::from_secs(3);
+/// How late each packet is.
+const LATE: Span = Span::from_micros(30);
+
+/// Run [`scenario`] with each node at a place of its own, turn by turn, and record it.
+fn record(folder: &Path) {
+    let scenario = roomy();
+    let spec = scenario.build(PROTOCOL, SEED).expect("a sound scenario");
+    let folder = RecordFolder::create(folder, &scenario, PROTOCOL, SEED).expect("a new folder");
+    let mut sites: Vec<(Site, SiteRecorder)> = Vec::new();
+    for node in (0..spec.nodes.len() as u32).map(NodeId) {
+        let place = Place { nodes: vec![node], ..Place::default() };
+        let site = Site::new(&spec, SEED, &place, SiteOptions::default()).expect("sound");
+        sites.push((site, folder.site(&place, 0).expect("a new file")));
+    }
+    let mut wire: Vec<(Time, LinkId, Vec<u8>)> = Vec::new();
+    let mut now = Time::ZERO;
+    while now < UNTIL {
+        now += Span::from_micros(250);
+        wire.retain(|(at, link, bytes)| {
+            let due = *at <= now;
+            if due {
+                let (site, recorder) = &mut sites[spec.links[link.index()].to.index()];
+                let at = site.push(*at, *link, bytes).expect("it ends there");
+                recorder.input(at, *link, bytes);
+            }
+            !due
+        });
+        for (site, _) in &mut sites {
+            site.run_until(now);
+            site.exits(|Exit { link, at, bytes, .. }| wire.push((at + LATE, link, bytes.to_vec())));
+        }
+    }
+    for (site, recorder) in sites {
+        let ending = Ending::new(UNTIL.as_nanos(), site.hash(), &site.conservation());
+        recorder.finish(&ending).expect("there is room");
+    }
+}
+
+/// A queue that never overflows.
+fn roomy() -> Scenario {
+    scenario(&["link_defaults.queue=1MB"])
+}
+
+fn open(folder: &Path) -> Result<Record, RecordError> {
+    Record::open(folder, &Arc::new(Registry::default()))
+}
+
+fn refusal(folder: &Path) -> String {
+    match open(folder) {
+        Ok(_) => panic!("it is taken for a record"),
+        Err(error) => error.to_string(),
+    }
+}
+
+fn replayed(record: &Record) -> RunResult {
+    let recording = || record.recording();
+    let options = RunOptions { recording: Some(&recording), ..RunOptions::default() };
+    run_one(&record.scenario, &record.protocol, record.seed, &options).expect("it runs")
+}
+
+#[test]
+fn a_record_is_replayed_place_by_place_and_as_a_run() {
+    let folder = tempfile::tempdir().expect("a folder");
+    record(folder.path());
+    let record = open(folder.path()).expect("a record");
+    assert!(record.is_whole() && record.until() == UNTIL);
+    let spec = record.scenario.build(&record.protocol, record.seed).expect("sound");
+    let verdicts = verify(&record, &spec).expect("sound");
+    assert!(verdicts.iter().all(|verdict| verdict.same == Some(true)), "{verdicts:?}");
+    for place in 0..record.sites.len() {
+        assert_eq!(record.first_difference(&spec, place).expect("sound"), None);
+    }
+    let (live, simulated) = (replayed(&record), {
+        run_one(&roomy(), PROTOCOL, SEED, &RunOptions::default()).expect("it runs")
+    });
+    assert_eq!((live.completed, simulated.completed), (2, 2));
+    assert_eq!(live.drops, simulated.drops);
+    // 30 us more at each hop, to a handshake and a few round trips of 20 ms each.
+    for (live, simulated) in live.per_flow.iter().zip(&simulated.per_flow) {
+        let (live, simulated) = (live.fct_s.expect("ended"), simulated.fct_s.expect("ended"));
+        assert!(live > simulated && live < 1.05 * simulated, "{live} {simulated}");
+    }
+    // Every data packet has its one-way delay, though no wire carries when it left.
+    let counts = |result: &RunResult| result.one_way.values().map(|all| all.count()).sum::<u64>();
+    assert!(counts(&simulated) > 200);
+    assert_eq!(counts(&live), counts(&simulated));
+}
+
+#[test]
+fn what_was_recorded_and_is_not_done_again_is_found() {
+    let folder = tempfile::tempdir().expect("a folder");
+    record(folder.path());
+    // A window field of the last packet but a few that came to the first router.
+    let path = folder.path().join("l.pcapng");
+    let mut bytes = fs::read(&path).expect("a file");
+    let place = bytes.len() / 2;
+    let place = place + bytes[place..].windows(2).position(|w| w == [0x45, 0]).expect("a packet");
+    bytes[place + 8] ^= 1; // TTL, and with it the checksum
+    bytes[place + 10] ^= 1;
+    fs::write(&path, bytes).expect("written");
+    let record = open(folder.path()).expect("a record");
+    let spec = record.scenario.build(&record.protocol, record.seed).expect("sound");
+    let verdicts = verify(&record, &spec).expect("sound");
+    let other = verdicts.iter().filter(|verdict| verdict.same == Some(false)).count();
+    assert_eq!(other, 1, "{verdicts:?}");
+    let places = 0..record.sites.len();
+    let found = places.filter_map(|from| record.first_difference(&spec, from).expect("sound"));
+    let found: Vec<_> = found.collect();
+    assert!(!found.is_empty() && found[0].instead.is_some(), "{found:?}");
+}
+
+#[test]
+fn a_record_without_its_end_is_replayed_as_far_as_it_goes() {
+    let folder = tempfile::tempdir().expect("a folder");
+    record(folder.path());
+    let path = folder.path().join("l.pcapng");
+    let bytes = fs::read(&path).expect("a file");
+    fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
+    let record = open(folder.path()).expect("a record");
+    assert!(!record.is_whole() && record.until() < UNTIL);
+    let spec = record.scenario.build(&record.protocol, record.seed).expect("sound");
+    let verdicts = verify(&record, &spec).expect("sound");
+    assert_eq!(verdicts.iter().filter(|verdict| verdict.same.is_none()).count(), 1);
+    assert!(replayed(&record).ended_s < UNTIL.as_secs_f64());
+}
+
+#[test]
+fn unsound_records_are_refused_with_file_and_place() {
+    let folder = tempfile::tempdir().expect("a folder");
+    assert!(refusal(folder.path()).contains("holds no record"), "{}", refusal(folder.path()));
+    record(folder.path());
+    assert!(matches!(
+        RecordFolder::create(folder.path(), &roomy(), PROTOCOL, SEED),
+        Err(RecordError::Occupied { .. })
+    ));
+    let path = folder.path().join("l.pcapng");
+    let good = fs::read(&path).expect("a file");
+    let with = |from: &str, to: &str| {
+        let place = good.windows(from.len()).position(|part| part == from.as_bytes());
+        let place = place.expect("it is there");
+        let mut bytes = good.clone();
+        bytes[place..place + from.len()].copy_from_slice(to.as_bytes());
+        fs::write(&path, bytes).expect("written");
+        refusal(folder.path())
+    };
+    let text = with("\"hash_epoch\":1", "\"hash_epoch\":9");
+    assert!(text.contains("hashes of epoch 9, and this version has epoch 1"), "{text}");
+    let text = with("\"forebay_record\":1", "\"forebay_record\":7");
+    assert!(text.contains("form 7, and this version reads form 1"), "{text}");
+    let text = with("\"nodes\":[\"l\"]", "\"nodes\":[\"x\"]");
+    assert!(text.contains("l.pcapng`, byte 0: no node of the scenario is `x`"), "{text}");
+    let text = with("\"seed\":3", "\"seed\":4");
+    assert!(text.contains("another run than the first file"), "{text}");
+    let text = with("\"nodes\":[\"l\"]", "\"nodes\":[\"r\"]");
+    assert!(
+        text.contains("does not end here")
+            || text.contains("no link")
+            || text.contains("another file"),
+        "{text}"
+    );
+    // Any byte wrong: a record or a message, no panic.
+    for place in (0..good.len()).step_by(997).chain(0..400) {
+        let mut bytes = good.clone();
+        bytes[place] ^= 0x5a;
+        fs::write(&path, bytes).expect("written");
+        if let Err(error) = open(folder.path()) {
+            assert!(error.to_string().contains("l.pcapng"), "{error}");
+        }
+    }
+}

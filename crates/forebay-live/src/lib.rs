@@ -1,0 +1,34 @@
+//! The machines of a scenario on real Linux interfaces, in real time.
+//!
+//! No machine reads a clock here either: an input is executed at the kernel's timestamp, an event
+//! at its nominal time. Only packets that leave are late, and how late is measured.
+
+#[cfg(not(target_os = "linux"))]
+compile_error!(
+    "forebay-live needs Linux: network namespaces and AF_PACKET. Build the other crates: \
+     `cargo build -p forebay-cli`."
+);
+
+mod isolate;
+mod lab;
+mod netlink;
+mod os;
+
+pub use isolate::{IsolateError, grant_user_namespaces, isolate, seal};
+pub use lab::{Cable, CableEnd, Lab, LabError, NODE_MAC, Occupant, switch_offloads};
+pub use os::Mac;
+mod clock;
+pub mod wire;
+pub use clock::{Clock, Stamps};
+mod check;
+mod saturation;
+mod scheduling;
+pub use check::{Check, Right, check};
+pub use saturation::{Saturation, SaturationError, kernel_saturation, router_saturation};
+pub use scheduling::{Priority, hurry};
+mod turn;
+pub use turn::{Next, Port, PortReport, Record, TooSlow, Turns};
+mod node;
+mod session;
+pub use node::NodeReport;
+pub use session::{LiveError, LivePlan, address_of, interface, lab_of, place_of, run_live};

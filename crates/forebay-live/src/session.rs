@@ -1,0 +1,189 @@
+//! A live run: a laboratory, a thread for each node, from the start to the end.
+
+use crate::clock::Clock;
+use crate::isolate::seal;
+use crate::lab::{Cable, CableEnd, Lab, LabError, Occupant};
+use crate::netlink::LinkChanges;
+use crate::node::{End, Node, NodeReport};
+use crate::turn::{Port, Record};
+use crate::wire::{PacketWire, PacketWireError};
+use forebay_base::{IpVersion, LinkId, NodeId, Span, Time};
+use forebay_net::{NetSpec, Network, Place, SpecError};
+use forebay_sim::{Site, SiteOptions};
+use std::collections::BTreeSet;
+use std::io;
+use std::net::IpAddr;
+use std::sync::atomic::AtomicBool;
+use std::sync::mpsc;
+use std::thread;
+
+/// What is run.
+pub struct LivePlan<'a> {
+    /// The network.
+    pub spec: &'a NetSpec,
+    /// Its seed.
+    pub seed: u64,
+    /// When the run ends at the latest.
+    pub end: Time,
+    /// True if it ends when all flows have.
+    pub ends_with_flows: bool,
+    /// Nodes that are hosts of the kernel, with the address of [`address_of`]. Each has one link.
+    pub kernel_hosts: BTreeSet<NodeId>,
+    /// Packets that each receive ring holds: a power of two, 32 or more.
+    pub ring_frames: usize,
+    /// True if the calling thread needs no rights afterwards: it gives them up. Threads of nodes
+    /// always do.
+    pub seals: bool,
+}
+
+/// Why there is no live run.
+#[derive(Debug, thiserror::Error)]
+pub enum LiveError {
+    /// No laboratory.
+    #[error(transparent)]
+    Lab(#[from] LabError),
+    /// No wire.
+    #[error(transparent)]
+    Wire(#[from] PacketWireError),
+    /// The network cannot be built.
+    #[error("this network cannot be built: {0:?}")]
+    Spec(SpecError),
+    /// Only hosts have addresses.
+    #[error("node {} is not a host: a host of the kernel is one of the scenario's hosts", .0.0)]
+    NoAddress(NodeId),
+    /// No news about interfaces.
+    #[error("a netlink socket for changes of interfaces: {0}")]
+    Changes(io::Error),
+    /// A thread cannot be started.
+    #[error("a thread for node {}: {source}", node.0)]
+    Thread {
+        /// The node.
+        node: NodeId,
+        /// Why.
+        source: io::Error,
+    },
+}
+
+/// Between the moment when all threads are ready and the start.
+const COUNTDOWN: Span = Span::from_millis(20);
+
+/// A laboratory for a network. Its cables are its links, in pairs, with interfaces named after the
+/// link that leaves there.
+pub fn lab_of(plan: &LivePlan<'_>) -> Result<Lab, LiveError> {
+    let mut nodes = vec![Occupant::Forebay; plan.spec.nodes.len()];
+    for &node in &plan.kernel_hosts {
+        nodes[node.index()] = Occupant::Kernel(vec![address_of(plan.spec, plan.seed, node)?]);
+    }
+    let pairs = plan.spec.links.chunks_exact(2).enumerate();
+    let cables = pairs.map(|(pair, links)| {
+        let end = |way: usize| {
+            let interface = interface(LinkId((2 * pair + way) as u32));
+            CableEnd { node: links[way].from.index(), interface }
+        };
+        let mtu_bytes = links.iter().map(|link| u32::from(link.wire.mtu_bytes)).max();
+        Cable { mtu_bytes: mtu_bytes.expect("two links"), ends: [end(0), end(1)] }
+    });
+    Ok(Lab::build(nodes, cables.collect())?)
+}
+
+/// The address of a host on the wire: the first one of its first interface.
+pub fn address_of(spec: &NetSpec, seed: u64, host: NodeId) -> Result<IpAddr, LiveError> {
+    let network = Network::build(spec, seed, false).map_err(LiveError::Spec)?;
+    let address = network.addresses[host.index()].first();
+    let address = address.copied().ok_or(LiveError::NoAddress(host))?;
+    Ok(match spec.version {
+        IpVersion::V4 => IpAddr::from(network.plan.to_v4(address).expect("the plan has room")),
+        IpVersion::V6 => IpAddr::from(network.plan.to_v6(address)),
+    })
+}
+
+/// The name of the interface over which a link leaves its node.
+pub fn interface(link: LinkId) -> String {
+    format!("link{}", link.0)
+}
+
+/// What runs at a node of Forebay: itself, and the links of kernel hosts that lead to it.
+pub fn place_of(plan: &LivePlan<'_>, node: NodeId) -> Place {
+    let links = (0..).map(LinkId).zip(&plan.spec.links);
+    let offered = links
+        .filter(|(_, link)| link.to == node && plan.kernel_hosts.contains(&link.from))
+        .map(|(id, _)| id)
+        .collect();
+    Place { nodes: vec![node], offered }
+}
+
+/// Run all nodes of a network, each in its namespace and thread. `equip` gives each node what its
+/// site has besides its network, and its record. `start` is called with the laboratory when the
+/// countdown runs, for programs at kernel hosts. A run ends early when `stop` is set; what was
+/// done until then is reported. To be called inside [`isolate`](crate::isolate()).
+pub fn run_live<R: Record + Send>(
+    plan: &LivePlan<'_>,
+    stop: &AtomicBool,
+    mut equip: impl FnMut(NodeId, &Place) -> (SiteOptions, R),
+    start: impl FnOnce(&Lab, Clock),
+) -> Result<Vec<NodeReport<R>>, LiveError> {
+    let lab = lab_of(plan)?;
+    let end = End::new(plan.end, plan.ends_with_flows, stop);
+    let nodes = (0..plan.spec.nodes.len() as u32).map(NodeId);
+    let forebays = nodes.filter(|node| !plan.kernel_hosts.contains(node));
+    let nodes = forebays.map(|id| -> Result<Node<R>, LiveError> {
+        let place = place_of(plan, id);
+        let (options, record) = equip(id, &place);
+        let site = Site::new(plan.spec, plan.seed, &place, options).map_err(LiveError::Spec)?;
+        end.add_open(site.ends().1);
+        let changes = lab.inside(id.index(), LinkChanges::open)?.map_err(LiveError::Changes)?;
+        Ok(Node { id, site, ports: open_ports(plan, &lab, id)?, changes, record })
+    });
+    let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+    thread::scope(|scope| {
+        let (ready, all_ready) = mpsc::channel();
+        let threads = nodes.into_iter().map(|node| {
+            let (id, end, ready) = (node.id, &end, ready.clone());
+            let (start, started) = mpsc::channel();
+            let wait = move || {
+                ready.send(()).ok()?;
+                // An error: another thread could not be started, and there is no run.
+                started.recv().ok()
+            };
+            let name = thread::Builder::new().name(format!("node{}", id.0));
+            let spawn = || name.spawn_scoped(scope, move || node.run(end, wait));
+            let thread = lab.inside(id.index(), spawn)?;
+            Ok((thread.map_err(|source| LiveError::Thread { node: id, source })?, start))
+        });
+        let threads = threads.collect::<Result<Vec<_>, LiveError>>()?;
+        all_ready.iter().take(threads.len()).for_each(drop);
+        let clock = Clock::starting_in(COUNTDOWN);
+        for (_, start) in &threads {
+            // A thread that has panicked is found below.
+            let _ = start.send(clock);
+        }
+        start(&lab, clock);
+        if plan.seals {
+            let _ = seal();
+        }
+        let reports = threads.into_iter().map(|(thread, _)| thread.join());
+        Ok(reports
+            .map(|report| report.expect("a node panicked").expect("it was started"))
+            .collect())
+    })
+}
+
+/// The wires of all links of a node.
+fn open_ports(
+    plan: &LivePlan<'_>,
+    lab: &Lab,
+    node: NodeId,
+) -> Result<Vec<Port<PacketWire>>, LiveError> {
+    let links = (0..).map(LinkId).zip(&plan.spec.links);
+    let leaving = links.filter(|(_, link)| link.from == node).map(|(id, _)| id);
+    let port = |outgoing: LinkId| -> Result<Port<PacketWire>, LiveError> {
+        let incoming = outgoing.opposite();
+        let mtu = |link: LinkId| usize::from(plan.spec.links[link.index()].wire.mtu_bytes);
+        let mtu_bytes = mtu(outgoing).max(mtu(incoming));
+        let far = lab.far_mac(outgoing.index() / 2, outgoing.index() % 2);
+        let name = interface(outgoing);
+        let open = || PacketWire::open(&name, far, mtu_bytes, plan.ring_frames);
+        Ok(Port::new(lab.inside(node.index(), open)??, incoming, outgoing))
+    };
+    leaving.map(port).collect()
+}
