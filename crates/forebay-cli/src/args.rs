@@ -28,6 +28,10 @@ pub struct Cli {
 pub enum Command {
     /// Run a scenario and compare protocols on it
     Run(RunArgs),
+    /// Run a scenario over real Linux interfaces, in real time, without root
+    Live(LiveArgs),
+    /// Do again what a live run has recorded, in simulated time
+    Replay(ReplayArgs),
     /// Run an experiment of a paper or of another system, and compare with its published values
     Reproduce(ReproduceArgs),
     /// Rebuild report.html from a results folder, or make one page of several folders
@@ -121,6 +125,151 @@ pub struct RunArgs {
     pub no_reference: bool,
     /// Also write packets.pcapng, for Wireshark (one per run): packets on these links, each in one
     /// direction, such as 0-2,2-0 [default: all]; needs --out
+    #[arg(long, requires = "out", value_name = "LINKS", num_args = 0..=1)]
+    pub pcap: Option<Option<String>>,
+    /// Bytes of each packet that the capture keeps, from the IP header on [default: all]
+    #[arg(long, requires = "pcap", value_name = "BYTES", value_parser = snap_bytes)]
+    pub snaplen: Option<u32>,
+}
+
+impl RunArgs {
+    /// A run of `scenario` that keeps and shows no more than it must.
+    pub fn quiet(scenario: String) -> RunArgs {
+        RunArgs {
+            scenario,
+            protocol: Vec::new(),
+            seeds: Seeds(vec![1]),
+            baseline: None,
+            set: Vec::new(),
+            threads: 1,
+            jobs: None,
+            memory: None,
+            out: None,
+            force: false,
+            json: false,
+            junit: None,
+            bytes: false,
+            general: false,
+            events: None,
+            no_reference: false,
+            pcap: None,
+            snaplen: None,
+        }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay live --check                         what this machine allows
+  forebay live dumbbell --protocol cubic       over virtual Ethernet, one thread per node
+  forebay live dumbbell -p cubic --record DIR  and keep what came out of the wires
+  forebay replay DIR --events 1 | head         the same again, event by event
+  forebay live dumbbell --paced                in real time without wires
+
+Each node has a network namespace and a thread of its own. Links, queues and
+channels are those of the simulator; packets cross real interfaces between them.
+Root is not needed where user namespaces are allowed.
+
+Exit codes: 0 done, 1 a run failed or an expectation of the scenario does not
+hold, 2 the input is wrong, 3 the machine was too busy for the run to be
+evidence, 4 not possible on this machine, 130 interrupted.")]
+pub struct LiveArgs {
+    /// A built-in scenario (see `forebay list scenarios`), a TOML file, or - for standard input
+    #[arg(required_unless_present = "check")]
+    pub scenario: Option<String>,
+    /// Protocols to run, one after the other, instead of the scenario's own
+    #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
+    pub protocol: Vec<String>,
+    /// Seed of everything that is random but the machine
+    #[arg(long, value_name = "N", default_value = "1")]
+    pub seed: u64,
+    /// Override a key (repeatable). Indices start at 0: the first of flows is flows.0
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    /// Print what this machine allows, and how to grant what is missing
+    #[arg(long, exclusive = true)]
+    pub check: bool,
+    /// Write what came out of the wires to this new folder, for `forebay replay` and Wireshark
+    #[arg(long, value_name = "DIR")]
+    pub record: Option<PathBuf>,
+    /// No wires: all nodes in one place, in real time; the trace hash is that of `forebay run`
+    #[arg(long, conflicts_with = "record")]
+    pub paced: bool,
+    /// Write scenario, summary, flows, series and report.html to this folder
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the results that are in the folder of --out
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Skip the fluid reference (a model with max-min fair sharing)
+    #[arg(long)]
+    pub no_reference: bool,
+}
+
+/// What a live run shares with `forebay run`, and the rest.
+#[cfg(target_os = "linux")]
+pub struct LiveRun {
+    /// As `forebay run` has them: one seed, one job.
+    pub run: RunArgs,
+    /// Where the record goes.
+    pub record: Option<PathBuf>,
+    /// Without wires.
+    pub paced: bool,
+}
+
+impl LiveArgs {
+    /// With a scenario of this name: what it shares with `forebay run`, and the rest.
+    #[cfg(target_os = "linux")]
+    pub fn into_run(self, scenario: &str) -> LiveRun {
+        let LiveArgs { protocol, seed, set, record, paced, out, force, json, .. } = self;
+        let run = RunArgs {
+            protocol,
+            seeds: Seeds(vec![seed]),
+            set,
+            jobs: Some(1),
+            out,
+            force,
+            json,
+            no_reference: self.no_reference,
+            ..RunArgs::quiet(scenario.to_string())
+        };
+        LiveRun { run, record, paced }
+    }
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay live dumbbell -p cubic --record DIR
+  forebay replay DIR                     results, and whether every place did the same
+  forebay replay DIR --events r0 | head  packet events of a node
+  forebay replay DIR --out results --pcap
+
+Exit codes: 0 the same as recorded, 1 not the same (with the first packet that
+differs) or a run failed, 2 the input is wrong, 130 interrupted.")]
+pub struct ReplayArgs {
+    /// The folder of `forebay live --record`
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// Write scenario, summary, flows, series and report.html to this folder
+    #[arg(long, short, value_name = "DIR")]
+    pub out: Option<PathBuf>,
+    /// Replace the results that are in the folder of --out
+    #[arg(long, requires = "out")]
+    pub force: bool,
+    /// Print one JSON object, and nothing else
+    #[arg(long)]
+    pub json: bool,
+    /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
+    #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
+    pub events: Option<String>,
+    /// Skip the fluid reference (a model with max-min fair sharing)
+    #[arg(long)]
+    pub no_reference: bool,
+    /// Also write packets.pcapng, for Wireshark: packets on these links, each in one direction
+    /// [default: all]; needs --out
     #[arg(long, requires = "out", value_name = "LINKS", num_args = 0..=1)]
     pub pcap: Option<Option<String>>,
     /// Bytes of each packet that the capture keeps, from the IP header on [default: all]

@@ -8,6 +8,10 @@ use std::io::{self, Write};
 pub const EXIT_RUN: u8 = 1;
 /// The input is wrong.
 pub const EXIT_INPUT: u8 = 2;
+/// The machine was too busy for a live run to be evidence.
+pub const EXIT_UNFIT: u8 = 3;
+/// Not possible on this machine.
+pub const EXIT_IMPOSSIBLE: u8 = 4;
 /// Interrupted: 128 + SIGINT, as shells have it.
 pub const EXIT_INTERRUPTED: u8 = 130;
 
@@ -20,6 +24,12 @@ pub enum Failure {
     Run(String),
     /// Results are not what the scenario expects; how many, and which.
     Unmet(String),
+    /// A live run is no evidence: why.
+    Unfit(String),
+    /// This machine does not allow it: which right is missing, and how to grant it.
+    Impossible(String),
+    /// Another process of the command has reported it, and ended with this exit code.
+    Reported(u8),
     /// Stopped by a person; what is missing.
     Interrupted(String),
     /// No one reads the output any more, as with `| head`.
@@ -44,6 +54,9 @@ impl Failure {
             Failure::Run(text) => (paint.red("error:"), text, EXIT_RUN),
             Failure::Unmet(text) => (paint.red("failed:"), text, EXIT_RUN),
             Failure::Interrupted(text) => (paint.yellow("interrupted:"), text, EXIT_INTERRUPTED),
+            Failure::Unfit(text) => (paint.yellow("unfit:"), text, EXIT_UNFIT),
+            Failure::Impossible(text) => (paint.red("not possible here:"), text, EXIT_IMPOSSIBLE),
+            Failure::Reported(code) => return *code,
             Failure::Unread => return 0,
         };
         // If standard error cannot be written either, the exit code must suffice.

@@ -5,7 +5,7 @@
 //!
 //! Standard output has results and nothing else; progress, notes on the way and errors go to
 //! standard error. Exit codes: 0 done, 1 a run failed or an expectation does not hold, 2 the input
-//! is wrong, 130 interrupted.
+//! is wrong, 3 a live run is no evidence, 4 not possible here, 130 interrupted.
 #![forbid(unsafe_code)]
 
 mod args;
@@ -19,8 +19,11 @@ mod failure;
 mod huge_pages;
 mod interrupt;
 mod list;
+#[cfg(target_os = "linux")]
+mod live;
 mod man;
 mod output;
+mod replay;
 mod report;
 mod reproduce;
 mod run;
@@ -82,6 +85,14 @@ fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
     let mut out = BufWriter::new(stdout);
     match command {
         Command::Run(args) => run::run(args, registry, &mut out, paint),
+        #[cfg(target_os = "linux")]
+        Command::Live(args) => live::live(args, registry, &mut out, paint),
+        #[cfg(not(target_os = "linux"))]
+        Command::Live(_) => {
+            let what = "live runs need Linux: network namespaces and packet sockets";
+            Err(Failure::Impossible(format!("{what}\nhint: `forebay replay` runs everywhere")))
+        }
+        Command::Replay(args) => replay::replay(args, registry, &mut out, paint),
         Command::List(args) => list::list(&args, registry, &mut out, paint),
         Command::Explain(args) => explain::explain(&args, registry, &mut out, paint),
         Command::Schema => schema::schema(registry, &mut out),

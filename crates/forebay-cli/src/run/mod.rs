@@ -21,6 +21,7 @@ use forebay_lab::{
     Outputs, RunError, RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions,
     SweepPlan, SweepProgress, directed_links, sweep,
 };
+use forebay_sim::Recording;
 use std::io::{self, BufWriter, Write};
 use std::path::Path;
 use std::sync::atomic::AtomicBool;
@@ -39,16 +40,9 @@ pub fn run(
     let args = &args;
     let available_bytes = args.memory.or_else(forebay_lab::available_bytes);
     let scenario = load(args, registry, &text, available_bytes)?;
-    let filter = match &args.events {
-        Some(text) => Some(EventFilter::parse(text, &scenario).map_err(|e| at("--events", e))?),
-        None => None,
-    };
-    let links = match args.pcap.as_ref().and_then(Option::as_ref) {
-        Some(names) => Some(directed_links(names, &scenario).map_err(|e| at("--pcap", e))?),
-        None => None,
-    };
+    let watched = Watched::of(args, &scenario)?;
     let runs = scenario.protocols.len() * args.seeds.0.len();
-    if filter.is_some() && runs > 1 {
+    if watched.events.is_some() && runs > 1 {
         let (protocol, seed) = (scenario.protocols[0].as_str(), args.seeds.0[0]);
         let hint = format!("hint: --protocol {protocol} --seeds {seed}..{seed}");
         return Err(at("--events", format!("shows one run, and {runs} are wanted\n{hint}")));
@@ -66,14 +60,14 @@ pub fn run(
         Some(folder) => Some(store(folder, args.force)?),
         None => None,
     };
-    let watched = Watched { events: filter, links: links.as_deref() };
-    let mut done = simulate(args, &scenario, watched, admission.jobs, store.as_ref(), &cancel);
+    let job = Job { args, scenario: &scenario, watched: &watched, recording: None };
+    let mut done = job.simulate(admission.jobs, store.as_ref(), &cancel);
     done.memory = done.memory.chosen_by(admission);
     conclude(args, &scenario, done, store, out, paint)
 }
 
 /// The folder of results that will be `folder`.
-fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
+pub(crate) fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
     let store = if force { Store::replace(folder) } else { Store::create(folder) };
     store.map_err(|error| match error {
         StoreError::Results { .. } => {
@@ -131,7 +125,7 @@ fn fewer_threads(args: &RunArgs) -> Option<String> {
 }
 
 /// The scenario with everything that the command line changes.
-fn load(
+pub(crate) fn load(
     args: &RunArgs,
     registry: &Arc<Registry>,
     text: &ScenarioText,
@@ -160,66 +154,89 @@ fn check_baseline(name: &str, compared: &[Name]) -> Result<(), Failure> {
 }
 
 /// What of a run is written packet by packet.
-struct Watched<'a> {
+pub(crate) struct Watched {
     events: Option<EventFilter>,
     /// Links of a capture; None: all.
-    links: Option<&'a [LinkId]>,
+    links: Option<Vec<LinkId>>,
 }
 
-fn simulate(
-    args: &RunArgs,
-    scenario: &Scenario,
-    Watched { events, links }: Watched<'_>,
-    jobs: usize,
-    store: Option<&Store>,
-    cancel: &AtomicBool,
-) -> Sweep {
-    let bar = Progress::start().lines(!args.json);
-    let tell = |progress: &SweepProgress| {
-        let SweepProgress { finished, runs, fraction } = *progress;
-        bar.set(fraction, || format!("{finished} of {runs} runs done"));
-    };
-    let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
-    let lines = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
-    let writer: EventWriter = lines.clone();
-    let outputs = Outputs {
-        store,
-        capture: args.pcap.is_some().then(CaptureLimit::default),
-        capture_filter: CaptureFilter { links, snap_bytes: args.snaplen },
-        events: events.map(|filter| (filter, &writer)),
-    };
-    let options = SweepOptions {
-        jobs,
-        run: RunOptions {
-            name: &args.scenario,
-            bytes: args.bytes,
-            general: args.general,
-            cancel: Some(cancel),
-            record: Some(&outputs),
-            without_reference: args.no_reference,
-            threads: args.threads.min(cores()),
-            ..RunOptions::default()
-        },
-        progress: Some(&tell),
-    };
-    let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
-    let mut done = sweep(&plan, &options);
-    bar.finish();
-    for run in &mut done.runs {
-        let why = run.parallel.fewer_threads.take().or_else(|| fewer_threads(args));
-        run.parallel.fewer_threads = why;
+impl Watched {
+    /// What `args` wants to see of `scenario`.
+    pub fn of(args: &RunArgs, scenario: &Scenario) -> Result<Watched, Failure> {
+        let events = args.events.as_ref().map(|text| EventFilter::parse(text, scenario));
+        let links = args.pcap.as_ref().and_then(Option::as_ref);
+        let links = links.map(|names| directed_links(names, scenario));
+        Ok(Watched {
+            events: events.transpose().map_err(|error| at("--events", error))?,
+            links: links.transpose().map_err(|error| at("--pcap", error))?,
+        })
     }
-    let flushed = lines.lock().map_or(Ok(()), |mut lines| lines.flush());
-    if let (Err(error), None) = (flushed, &done.error) {
-        let protocol = protocols[0].clone();
-        let key = forebay_lab::RunKey { protocol, seed: args.seeds.0[0] };
-        done.error = Some((key, RunError::Events(error)));
+}
+
+/// Runs that one command makes.
+pub(crate) struct Job<'a> {
+    pub args: &'a RunArgs,
+    pub scenario: &'a Scenario,
+    pub watched: &'a Watched,
+    /// Do again what was recorded.
+    pub recording: Option<&'a (dyn Fn() -> Recording + Sync)>,
+}
+
+impl Job<'_> {
+    /// Run all of them.
+    pub fn simulate(&self, jobs: usize, store: Option<&Store>, cancel: &AtomicBool) -> Sweep {
+        let Job { args, scenario, watched, recording } = *self;
+        let bar = Progress::start().lines(!args.json);
+        let tell = |progress: &SweepProgress| {
+            let SweepProgress { finished, runs, fraction } = *progress;
+            bar.set(fraction, || format!("{finished} of {runs} runs done"));
+        };
+        let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
+        let lines = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
+        let writer: EventWriter = lines.clone();
+        let outputs = Outputs {
+            store,
+            capture: args.pcap.is_some().then(CaptureLimit::default),
+            capture_filter: CaptureFilter {
+                links: watched.links.as_deref(),
+                snap_bytes: args.snaplen,
+            },
+            events: watched.events.map(|filter| (filter, &writer)),
+        };
+        let options = SweepOptions {
+            jobs,
+            run: RunOptions {
+                name: &args.scenario,
+                bytes: args.bytes,
+                general: args.general,
+                cancel: Some(cancel),
+                record: Some(&outputs),
+                without_reference: args.no_reference,
+                threads: args.threads.min(cores()),
+                recording,
+                ..RunOptions::default()
+            },
+            progress: Some(&tell),
+        };
+        let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
+        let mut done = sweep(&plan, &options);
+        bar.finish();
+        for run in &mut done.runs {
+            let why = run.parallel.fewer_threads.take().or_else(|| fewer_threads(args));
+            run.parallel.fewer_threads = why;
+        }
+        let flushed = lines.lock().map_or(Ok(()), |mut lines| lines.flush());
+        if let (Err(error), None) = (flushed, &done.error) {
+            let protocol = protocols[0].clone();
+            let key = forebay_lab::RunKey { protocol, seed: args.seeds.0[0] };
+            done.error = Some((key, RunError::Events(error)));
+        }
+        done
     }
-    done
 }
 
 /// Show and keep what finished, then say what did not.
-fn conclude(
+pub(crate) fn conclude(
     args: &RunArgs,
     scenario: &Scenario,
     mut done: Sweep,

@@ -5,6 +5,8 @@ mod baseline;
 mod channel;
 mod expect;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod live;
 mod memory;
 mod mistakes;
 mod names;

@@ -1,0 +1,165 @@
+//! `forebay live`: a scenario on real interfaces, in real time.
+//!
+//! A process of its own, in namespaces of its own, does everything; this one only waits for it.
+//! Nothing is left when either is killed.
+
+mod paced;
+mod session;
+
+use crate::args::{LiveArgs, LiveRun};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::run::{self, Job, Watched};
+use crate::terminal::Paint;
+use forebay_base::Time;
+use forebay_lab::scenario::{Registry, Scenario, ScenarioText};
+use forebay_lab::{RunResult, Sweep, WireReport};
+use forebay_live::{Check, check, isolate};
+use session::Session;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Run, record, replay, show.
+pub fn live(
+    mut args: LiveArgs,
+    registry: &Arc<Registry>,
+    out: &mut impl Write,
+    paint: Paint,
+) -> Result<(), Failure> {
+    if args.check {
+        return show_check(out);
+    }
+    let name = args.scenario.take().expect("the command line demands it without --check");
+    let text = ScenarioText::read(&name).map_err(Failure::input)?;
+    let args = args.into_run(text.name());
+    let scenario = run::load(&args.run, registry, &text, forebay_lab::available_bytes())?;
+    if let Some(record) = args.record.as_ref().filter(|_| scenario.protocols.len() > 1) {
+        let (record, first) = (record.display(), &scenario.protocols[0]);
+        return Err(Failure::input(format!(
+            "--record {record}: holds one run, and {} protocols are wanted\n\
+             hint: --protocol {first}",
+            scenario.protocols.len()
+        )));
+    }
+    if args.paced {
+        return paced::paced(&args, &scenario, out, paint);
+    }
+    // The child has its own standard output.
+    out.flush()?;
+    let work = || match inside(&args, &scenario, paint) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(),
+    };
+    match isolate(work) {
+        Ok(0) => Ok(()),
+        Ok(code) => Err(Failure::Reported(code)),
+        Err(error) => Err(Failure::Impossible(error.to_string())),
+    }
+}
+
+/// What this machine allows.
+fn show_check(out: &mut impl Write) -> Result<(), Failure> {
+    out.flush()?;
+    let work = || {
+        let found = check();
+        let mut out = io::stdout().lock();
+        let written = write!(out, "{found}").and_then(|()| out.flush());
+        u8::from(!found.is_able() || written.is_err())
+    };
+    match isolate(work) {
+        Ok(0) => Ok(()),
+        Ok(_) => Err(Failure::Impossible("a right is missing; see above".to_string())),
+        Err(error) => {
+            write!(out, "{}", Check::refused(&error))?;
+            Err(Failure::Impossible("a right is missing; see above".to_string()))
+        }
+    }
+}
+
+/// In the isolated process: all runs, one after the other.
+fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failure> {
+    let cancel = interrupt::flag();
+    let store = match &args.run.out {
+        Some(folder) => Some(run::store(folder, args.run.force)?),
+        None => None,
+    };
+    let (mut done, mut text) = (Sweep::default(), String::new());
+    for protocol in scenario.protocols.iter().map(ToString::to_string) {
+        if cancel.load(Ordering::Relaxed) {
+            break;
+        }
+        let session = Session { args, scenario, protocol: &protocol, last: false };
+        let last = scenario.protocols.last().is_some_and(|last| *last == *protocol);
+        let lived = Session { last, ..session }.run(&cancel)?;
+        // What was done until an interrupt is shown as well.
+        let quiet = AtomicBool::new(false);
+        let watched = Watched::of(&args.run, scenario)?;
+        let recording = || lived.record.recording();
+        let one = only(scenario, &protocol);
+        let job =
+            Job { args: &args.run, scenario: &one, watched: &watched, recording: Some(&recording) };
+        let mut again = job.simulate(1, store.as_ref(), &quiet);
+        for run in &mut again.runs {
+            run.wire = Some(lived.report.clone());
+            run.notes.extend(notes(&lived.report));
+            text.push_str(&wires(run, &lived.report, lived.until, paint));
+        }
+        done.runs.append(&mut again.runs);
+        done.missing.append(&mut again.missing);
+        done.error = done.error.or(again.error);
+        done.memory = again.memory;
+    }
+    done.cancelled = cancel.load(Ordering::Relaxed);
+    let unfit: Vec<String> = done.runs.iter().filter_map(unfit).collect();
+    let mut out = BufWriter::new(io::stdout().lock());
+    let concluded = run::conclude(&args.run, scenario, done, store, &mut out, paint);
+    if !args.run.json {
+        out.write_all(text.as_bytes())?;
+    }
+    out.flush()?;
+    concluded?;
+    if unfit.is_empty() { Ok(()) } else { Err(Failure::Unfit(unfit.join("\n"))) }
+}
+
+/// The scenario with one of its protocols.
+fn only(scenario: &Scenario, protocol: &str) -> Scenario {
+    let mut one = scenario.clone();
+    one.protocols.retain(|name| **name == *protocol);
+    one
+}
+
+/// Why a run is unfit, in a line.
+fn unfit(run: &RunResult) -> Option<String> {
+    let reasons = &run.wire.as_ref()?.unfit;
+    (!reasons.is_empty()).then(|| format!("{}: {}", run.protocol, reasons.join("; ")))
+}
+
+/// What a reader of the results should know.
+fn notes(report: &WireReport) -> Vec<String> {
+    report.unfit.iter().map(|reason| format!("unfit: {reason}")).collect()
+}
+
+/// A few lines on how a run over wires went.
+fn wires(run: &RunResult, report: &WireReport, until: Time, paint: Paint) -> String {
+    let mut text = String::new();
+    let WireReport { late_p50_us, late_p99_us, late_max_us, .. } = report;
+    let priority = match report.priority {
+        "fifo" => "SCHED_FIFO",
+        _ => "ordinary priority",
+    };
+    let (label, sent) = (&run.label, report.sent_packets);
+    let _ = writeln!(text, "{label}: {sent} packets left over wires by {until}, at {priority}");
+    let _ = writeln!(
+        text,
+        "  {late_p50_us:.0} us late (median), {late_p99_us:.0} us (p99), \
+         {late_max_us:.0} us (maximum)"
+    );
+    for (reason, packets) in &report.refused {
+        let _ = writeln!(text, "  {packets} {reason}");
+    }
+    let same = if report.replayed { "the same".to_string() } else { paint.red("not the same") };
+    let _ = writeln!(text, "  replayed from its record: {same}");
+    text
+}

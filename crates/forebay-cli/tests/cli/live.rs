@@ -1,0 +1,94 @@
+//! `forebay live` and `forebay replay`: over real interfaces where the machine allows it, in real
+//! time without wires, and with wrong input.
+
+use crate::{Desk, Done, SMALL};
+use std::os::unix::fs::MetadataExt;
+
+/// The exit code of a run that the machine was too busy for.
+const UNFIT: i32 = 3;
+/// The exit code where the machine forbids live runs.
+const IMPOSSIBLE: i32 = 4;
+
+fn desk() -> Desk {
+    let desk = Desk::new();
+    desk.file("small.toml", SMALL);
+    desk
+}
+
+fn is_root() -> bool {
+    std::fs::metadata("/proc/self").expect("Linux has it").uid() == 0
+}
+
+/// A live run; None where the machine forbids it. Root may do it on any machine.
+fn live(desk: &Desk, arguments: &[&str]) -> Option<Done> {
+    let done = desk.forebay(&[&["live", "small.toml"], arguments].concat());
+    if done.code == IMPOSSIBLE && !is_root() {
+        forebay_prerequisites::skip(&format!("a live run: {}", done.stderr));
+        return None;
+    }
+    assert!(done.code == 0 || done.code == UNFIT, "{}: {}", done.code, done.stderr);
+    Some(done)
+}
+
+#[test]
+fn a_live_run_is_recorded_and_replayed_to_the_bit() {
+    let desk = desk();
+    let Some(lived) = live(&desk, &["--record", "record", "--json"]) else { return };
+    let json = lived.json();
+    let run = &json["runs"][0];
+    assert_eq!((&run["completed"], &run["wire"]["replayed"]), (&1.into(), &true.into()), "{run}");
+    assert!(run["wire"]["sent_packets"].as_u64() > Some(300), "{run}");
+    let replayed = desk.forebay(&["replay", "record"]).ok();
+    assert!(replayed.stdout.contains(": 4 of 4 places as recorded"), "{}", replayed.stdout);
+    let again = desk.forebay(&["replay", "record", "--json"]).ok().json();
+    assert_eq!(again["runs"][0]["trace_hash"], run["trace_hash"]);
+    assert_eq!(again["runs"][0]["metrics"], run["metrics"]);
+    let events = desk.forebay(&["replay", "record", "--events", "r0"]).ok();
+    assert!(events.stdout.lines().count() > 200, "{}", events.stdout);
+    // A packet that came otherwise than it was sent: the TTL of one in the middle, and the sum.
+    let path = desk.path("record").join("r1.pcapng");
+    let mut bytes = std::fs::read(&path).expect("a record");
+    let middle = bytes.len() / 2;
+    let packet = bytes[middle..].windows(2).position(|pair| pair == [0x45, 0]).expect("IPv4");
+    bytes[middle + packet + 8] ^= 1;
+    bytes[middle + packet + 10] ^= 1;
+    std::fs::write(&path, bytes).expect("written");
+    let other = desk.forebay(&["replay", "record"]);
+    assert_eq!(other.code, 1, "{}", other.stderr);
+    assert!(
+        other.stderr.contains("came a packet that the replay does not send"),
+        "{}",
+        other.stderr
+    );
+}
+
+#[test]
+fn paced_runs_have_the_hash_of_the_simulation() {
+    let desk = desk();
+    let paced = desk.forebay(&["live", "small.toml", "--paced", "--json"]).ok().json();
+    let simulated = desk.forebay(&["run", "small.toml", "--json"]).ok().json();
+    assert_eq!(paced["runs"][0]["trace_hash"], simulated["runs"][0]["trace_hash"]);
+}
+
+#[test]
+fn what_cannot_be_run_or_replayed_is_refused() {
+    let desk = desk();
+    desk.file("endless.toml", SMALL.replace("bytes = 100_000", "endless = true"));
+    std::fs::create_dir(desk.path("empty")).expect("a folder");
+    for (arguments, expected) in [
+        (&["live"][..], "required arguments were not provided"),
+        (&["live", "nothing.toml"], "nothing.toml"),
+        (&["live", "endless.toml"], "the key `until_s` is missing"),
+        (
+            &["live", "small.toml", "-p", "newreno,cubic", "--record", "r"],
+            "holds one run, and 2 protocols are wanted\nhint: --protocol newreno",
+        ),
+        (&["live", "small.toml", "--paced", "--record", "r"], "cannot be used with"),
+        (&["replay", "empty"], "holds no record"),
+        (&["replay", "none"], "cannot read `none`"),
+    ] {
+        let done = desk.forebay(arguments);
+        assert_eq!(done.code, 2, "{arguments:?}: {}", done.stderr);
+        assert!(done.stderr.contains(expected), "{arguments:?}: {}", done.stderr);
+    }
+}
