@@ -71,7 +71,6 @@ one at a time is refused; --memory with more than there is runs it all the same.
 
 Exit codes: 0 done, 1 a run failed or an expectation of the scenario does not
 hold, 2 the input is wrong, 130 interrupted.")]
-#[command(group(ArgGroup::new("written").args(["out", "junit"]).multiple(true)))]
 pub struct RunArgs {
     /// A built-in scenario (see `forebay list scenarios`), a TOML file, or - for standard input
     pub scenario: String,
@@ -98,18 +97,11 @@ pub struct RunArgs {
     /// available]
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
-    /// Write scenario, summary, flows, series and report.html to this folder
-    #[arg(long, short, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Replace the results that are in the folder of --out, and the file of --junit
-    #[arg(long, requires = "written")]
-    pub force: bool,
-    /// Print one JSON object, and nothing else
-    #[arg(long)]
-    pub json: bool,
+    #[command(flatten)]
+    pub results: ResultArgs,
     /// Write whether runs and expectations ([[expect]] of the scenario) succeeded to this file, as
     /// JUnit XML for CI; replaces such a file of Forebay's, and nothing else
-    #[arg(long, value_name = "FILE")]
+    #[arg(long, value_name = "FILE", group = "written")]
     pub junit: Option<PathBuf>,
     /// Serialise and re-parse every packet; the trace hash stays the same
     #[arg(long)]
@@ -117,19 +109,8 @@ pub struct RunArgs {
     /// Disable all fast paths: slower, with the same trace hash and results
     #[arg(long)]
     pub general: bool,
-    /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
-    #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
-    pub events: Option<String>,
-    /// Skip the fluid reference (a model with max-min fair sharing)
-    #[arg(long)]
-    pub no_reference: bool,
-    /// Also write packets.pcapng, for Wireshark (one per run): packets on these links, each in one
-    /// direction, such as 0-2,2-0 [default: all]; needs --out
-    #[arg(long, requires = "out", value_name = "LINKS", num_args = 0..=1)]
-    pub pcap: Option<Option<String>>,
-    /// Bytes of each packet that the capture keeps, from the IP header on [default: all]
-    #[arg(long, requires = "pcap", value_name = "BYTES", value_parser = snap_bytes)]
-    pub snaplen: Option<u32>,
+    #[command(flatten)]
+    pub packets: PacketArgs,
 }
 
 impl RunArgs {
@@ -144,16 +125,11 @@ impl RunArgs {
             threads: 1,
             jobs: None,
             memory: None,
-            out: None,
-            force: false,
-            json: false,
+            results: ResultArgs::default(),
             junit: None,
             bytes: false,
             general: false,
-            events: None,
-            no_reference: false,
-            pcap: None,
-            snaplen: None,
+            packets: PacketArgs::default(),
         }
     }
 }
@@ -195,18 +171,8 @@ pub struct LiveArgs {
     /// No wires: all nodes in one place, in real time; the trace hash is that of `forebay run`
     #[arg(long, conflicts_with = "record")]
     pub paced: bool,
-    /// Write scenario, summary, flows, series and report.html to this folder
-    #[arg(long, short, value_name = "DIR")]
-    pub out: Option<PathBuf>,
-    /// Replace the results that are in the folder of --out
-    #[arg(long, requires = "out")]
-    pub force: bool,
-    /// Print one JSON object, and nothing else
-    #[arg(long)]
-    pub json: bool,
-    /// Skip the fluid reference (a model with max-min fair sharing)
-    #[arg(long)]
-    pub no_reference: bool,
+    #[command(flatten)]
+    pub results: ResultArgs,
 }
 
 /// What a live run shares with `forebay run`, and the rest.
@@ -224,16 +190,13 @@ impl LiveArgs {
     /// With a scenario of this name: what it shares with `forebay run`, and the rest.
     #[cfg(target_os = "linux")]
     pub fn into_run(self, scenario: &str) -> LiveRun {
-        let LiveArgs { protocol, seed, set, record, paced, out, force, json, .. } = self;
+        let LiveArgs { protocol, seed, set, record, paced, results, .. } = self;
         let run = RunArgs {
             protocol,
             seeds: Seeds(vec![seed]),
             set,
             jobs: Some(1),
-            out,
-            force,
-            json,
-            no_reference: self.no_reference,
+            results,
             ..RunArgs::quiet(scenario.to_string())
         };
         LiveRun { run, record, paced }
@@ -253,23 +216,38 @@ pub struct ReplayArgs {
     /// The folder of `forebay live --record`
     #[arg(value_name = "DIR")]
     pub folder: PathBuf,
+    #[command(flatten)]
+    pub results: ResultArgs,
+    #[command(flatten)]
+    pub packets: PacketArgs,
+}
+
+/// What becomes of results.
+#[derive(Debug, Default, Args)]
+#[command(group(ArgGroup::new("written").args(["out"]).multiple(true)))]
+pub struct ResultArgs {
     /// Write scenario, summary, flows, series and report.html to this folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
-    /// Replace the results that are in the folder of --out
-    #[arg(long, requires = "out")]
+    /// Replace the results that are in the folder of --out, and what else is to be written
+    #[arg(long, requires = "written")]
     pub force: bool,
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
-    #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
-    pub events: Option<String>,
     /// Skip the fluid reference (a model with max-min fair sharing)
     #[arg(long)]
     pub no_reference: bool,
-    /// Also write packets.pcapng, for Wireshark: packets on these links, each in one direction
-    /// [default: all]; needs --out
+}
+
+/// What of a run is shown or kept packet by packet.
+#[derive(Debug, Default, Args)]
+pub struct PacketArgs {
+    /// Print every packet event of a flow (its number in results, from 1) or of a node (its name)
+    #[arg(long, value_name = "FLOW|NODE", conflicts_with = "json")]
+    pub events: Option<String>,
+    /// Also write packets.pcapng, for Wireshark (one per run): packets on these links, each in one
+    /// direction, such as 0-2,2-0 [default: all]; needs --out
     #[arg(long, requires = "out", value_name = "LINKS", num_args = 0..=1)]
     pub pcap: Option<Option<String>>,
     /// Bytes of each packet that the capture keeps, from the IP header on [default: all]

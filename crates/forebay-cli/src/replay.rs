@@ -3,7 +3,7 @@
 use crate::args::{ReplayArgs, RunArgs, Seeds};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::run::{self, Job, Watched};
+use crate::run::{self, Job, Recorded, Watched};
 use crate::terminal::Paint;
 use forebay_base::LinkId;
 use forebay_lab::record::{Difference, Record, SiteVerdict, verify};
@@ -25,33 +25,25 @@ pub fn replay(
 ) -> Result<(), Failure> {
     let record = Record::open(&args.folder, registry).map_err(Failure::input)?;
     let name = args.folder.display().to_string();
-    let ReplayArgs { out: folder, force, json, events, pcap, snaplen, .. } = args;
     let run = RunArgs {
         protocol: vec![record.protocol.clone()],
         seeds: Seeds(vec![record.seed]),
         jobs: Some(1),
-        out: folder,
-        force,
-        json,
-        events,
-        pcap,
-        snaplen,
-        no_reference: args.no_reference,
+        results: args.results,
+        packets: args.packets,
         ..RunArgs::quiet(name)
     };
     let (scenario, watched) = (&record.scenario, Watched::of(&run, &record.scenario)?);
     let cancel = interrupt::flag();
-    let store = match &run.out {
-        Some(folder) => Some(run::store(folder, run.force)?),
-        None => None,
-    };
-    let recording = || record.recording();
-    let job = Job { args: &run, scenario, watched: &watched, recording: Some(&recording) };
+    let store = run::store(&run.results)?;
+    let (protocol, seed, inputs) = (&record.protocol, record.seed, &|| record.recording());
+    let recorded = Some(Recorded { protocol, seed, inputs });
+    let job = Job { args: &run, scenario, watched: &watched, recorded };
     let done = job.simulate(1, store.as_ref(), &cancel);
     run::conclude(&run, scenario, done, store, out, paint)?;
     let spec = scenario.build(&record.protocol, record.seed).map_err(Failure::input)?;
     let verdicts = verify(&record, &spec).map_err(|error| Failure::run(format!("{error:?}")))?;
-    if !run.json {
+    if !run.results.json {
         writeln!(out, "{}", told(&record, &verdicts))?;
         out.flush()?;
     }

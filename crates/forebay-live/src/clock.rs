@@ -28,10 +28,6 @@ impl Clock {
         let end_ns = self.start_ns.saturating_add(time.as_nanos());
         Span::from_nanos(end_ns.saturating_sub(read(ClockId::CLOCK_MONOTONIC)))
     }
-    /// The start by the real clock as it is set now: nanoseconds since 1970.
-    pub fn start_unix_ns(self) -> u64 {
-        self.start_ns.saturating_add_signed(Reading::best().offset_ns())
-    }
     fn at(self, monotonic_ns: u64) -> Time {
         Time::from_nanos(monotonic_ns.saturating_sub(self.start_ns))
     }

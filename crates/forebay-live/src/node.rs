@@ -96,7 +96,6 @@ impl<R: Record> Node<R> {
         let Node { id, site, ports, changes, record } = self;
         let mut turns = Turns::new(site, ports, record);
         let clock = ready()?;
-        turns.record().begin(clock.start_unix_ns());
         turns.ports().iter_mut().for_each(|port| port.wire.begin(clock));
         let failed = run(&mut turns, &changes, clock, end).err();
         if failed.is_some() {

@@ -102,19 +102,13 @@ pub struct TooSlow {
 
 /// What takes note of inputs as they are executed.
 pub trait Record {
-    /// The run begins soon; its time 0 is this time of the real clock, nanoseconds since 1970.
-    fn begin(&mut self, start_unix_ns: u64);
     /// An input: when it is executed, where it comes from, and its bytes.
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]);
-    /// No input will be executed before `at` any more, or at it.
-    fn past(&mut self, at: Time);
 }
 
 /// Nothing is recorded.
 impl Record for () {
-    fn begin(&mut self, _start_unix_ns: u64) {}
     fn input(&mut self, _at: Time, _link: LinkId, _packet: &[u8]) {}
-    fn past(&mut self, _at: Time) {}
 }
 
 /// The machines at one place, and the wires of their links.
@@ -192,7 +186,6 @@ impl<W: Wire, R: Record> Turns<W, R> {
         }
         self.site.run_until(bound);
         self.bound = self.bound.max(bound);
-        self.record.past(self.site.now());
         let (ports, port_of) = (&mut self.ports, &self.port_of);
         self.site.exits(|Exit { link, at, bytes, .. }| {
             let port = &mut ports[port_of[link.index()]];

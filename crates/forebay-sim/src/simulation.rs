@@ -171,23 +171,39 @@ impl Simulation {
             Partition::new(fabric, events, injections, options.bytes, horizon)
         };
         let parts: Vec<Partition> = fabrics.into_iter().enumerate().map(start).collect();
+        let whole = Simulation::of_parts(spec, parts, owner, rules);
         Ok(Simulation {
+            alone: WindowSync::new(1, senders.clone()),
+            meeting: WindowSync::new(threads, senders),
+            fewer,
+            ..whole
+        })
+    }
+
+    /// At the start, in one thread, with no window between parts.
+    fn of_parts(
+        spec: &NetSpec,
+        parts: Vec<Partition>,
+        owner: Vec<u16>,
+        rules: Rules,
+    ) -> Simulation {
+        Simulation {
             now: Time::ZERO,
+            parts,
             owner,
             rules,
             end: None,
             look: Time::ZERO,
             drops: DropLog::default(),
-            alone: WindowSync::new(1, senders.clone()),
-            meeting: WindowSync::new(threads, senders),
+            meeting: WindowSync::new(1, Vec::new()),
+            alone: WindowSync::new(1, Vec::new()),
             thin: SerialFallback::default(),
             effort: Effort::default(),
-            fewer,
-            parts,
+            fewer: None,
             balance_at: 0,
             balance_every: balance_every(spec),
             recorded: None,
-        })
+        }
     }
 
     /// Run all events up to and including `limit`, or to the end of the run, if every flow ends

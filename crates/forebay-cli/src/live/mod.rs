@@ -9,7 +9,7 @@ mod session;
 use crate::args::{LiveArgs, LiveRun};
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::run::{self, Job, Watched};
+use crate::run::{self, Watched};
 use crate::terminal::Paint;
 use forebay_base::Time;
 use forebay_lab::scenario::{Registry, Scenario, ScenarioText};
@@ -19,7 +19,7 @@ use session::Session;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 
 /// Run, record, replay, show.
 pub fn live(
@@ -81,30 +81,19 @@ fn show_check(out: &mut impl Write) -> Result<(), Failure> {
 /// In the isolated process: all runs, one after the other.
 fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failure> {
     let cancel = interrupt::flag();
-    let store = match &args.run.out {
-        Some(folder) => Some(run::store(folder, args.run.force)?),
-        None => None,
-    };
+    let watched = Watched::of(&args.run, scenario)?;
+    let store = run::store(&args.run.results)?;
     let (mut done, mut text) = (Sweep::default(), String::new());
-    for protocol in scenario.protocols.iter().map(ToString::to_string) {
+    let seed = args.run.seeds.0[0];
+    for (number, protocol) in scenario.protocols.iter().enumerate() {
         if cancel.load(Ordering::Relaxed) {
             break;
         }
-        let session = Session { args, scenario, protocol: &protocol, last: false };
-        let last = scenario.protocols.last().is_some_and(|last| *last == *protocol);
-        let lived = Session { last, ..session }.run(&cancel)?;
-        // What was done until an interrupt is shown as well.
-        let quiet = AtomicBool::new(false);
-        let watched = Watched::of(&args.run, scenario)?;
-        let recording = || lived.record.recording();
-        let one = only(scenario, &protocol);
-        let job =
-            Job { args: &args.run, scenario: &one, watched: &watched, recording: Some(&recording) };
-        let mut again = job.simulate(1, store.as_ref(), &quiet);
+        let last = number + 1 == scenario.protocols.len();
+        let lived = Session { args, scenario, protocol, seed, last }.run(&cancel)?;
+        let mut again = lived.results(&args.run, &watched, store.as_ref());
         for run in &mut again.runs {
-            run.wire = Some(lived.report.clone());
-            run.notes.extend(notes(&lived.report));
-            text.push_str(&wires(run, &lived.report, lived.until, paint));
+            text.push_str(&wires(run, &lived.report, lived.record.until(), paint));
         }
         done.runs.append(&mut again.runs);
         done.missing.append(&mut again.missing);
@@ -115,7 +104,7 @@ fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failu
     let unfit: Vec<String> = done.runs.iter().filter_map(unfit).collect();
     let mut out = BufWriter::new(io::stdout().lock());
     let concluded = run::conclude(&args.run, scenario, done, store, &mut out, paint);
-    if !args.run.json {
+    if !args.run.results.json {
         out.write_all(text.as_bytes())?;
     }
     out.flush()?;
@@ -123,22 +112,10 @@ fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failu
     if unfit.is_empty() { Ok(()) } else { Err(Failure::Unfit(unfit.join("\n"))) }
 }
 
-/// The scenario with one of its protocols.
-fn only(scenario: &Scenario, protocol: &str) -> Scenario {
-    let mut one = scenario.clone();
-    one.protocols.retain(|name| **name == *protocol);
-    one
-}
-
 /// Why a run is unfit, in a line.
 fn unfit(run: &RunResult) -> Option<String> {
     let reasons = &run.wire.as_ref()?.unfit;
     (!reasons.is_empty()).then(|| format!("{}: {}", run.protocol, reasons.join("; ")))
-}
-
-/// What a reader of the results should know.
-fn notes(report: &WireReport) -> Vec<String> {
-    report.unfit.iter().map(|reason| format!("unfit: {reason}")).collect()
 }
 
 /// A few lines on how a run over wires went.

@@ -29,11 +29,8 @@ pub fn paced(
 ) -> Result<(), Failure> {
     let cancel = interrupt::flag();
     let watched = Watched::of(&args.run, scenario)?;
-    let store = match &args.run.out {
-        Some(folder) => Some(run::store(folder, args.run.force)?),
-        None => None,
-    };
-    let job = Job { args: &args.run, scenario, watched: &watched, recording: None };
+    let store = run::store(&args.run.results)?;
+    let job = Job { args: &args.run, scenario, watched: &watched, recorded: None };
     let done = job.simulate(1, store.as_ref(), &cancel);
     let mut others = Vec::new();
     for simulated in &done.runs {

@@ -1,12 +1,13 @@
 //! One run over wires: its threads, its record, and how it went.
 
-use crate::args::LiveRun;
+use crate::args::{LiveRun, RunArgs};
 use crate::failure::Failure;
+use crate::run::{Job, Recorded, Watched};
 use crate::terminal::Progress;
-use forebay_base::{Histogram, Span, Time};
-use forebay_lab::WireReport;
+use forebay_base::{Histogram, LinkId, NodeId, Span, Time};
 use forebay_lab::record::{Ending, Record, RecordFolder, SiteRecorder, verify};
 use forebay_lab::scenario::Scenario;
+use forebay_lab::{Store, Sweep, WireReport};
 use forebay_live::wire::Count;
 use forebay_live::{Clock, LiveError, LivePlan, NodeReport, Priority, place_of, run_live};
 use forebay_net::NetSpec;
@@ -31,6 +32,7 @@ pub struct Session<'a> {
     pub args: &'a LiveRun,
     pub scenario: &'a Scenario,
     pub protocol: &'a str,
+    pub seed: u64,
     /// No run follows: the main thread needs no rights any more.
     pub last: bool,
 }
@@ -39,26 +41,38 @@ pub struct Session<'a> {
 pub struct Lived {
     pub record: Record,
     pub report: WireReport,
-    /// Until when it went.
-    pub until: Time,
+}
+
+impl Lived {
+    /// All of its results: it is done again from its record, with everything that looks on.
+    pub fn results(&self, args: &RunArgs, watched: &Watched, store: Option<&Store>) -> Sweep {
+        let Lived { record, report } = self;
+        let (protocol, seed, inputs) = (&record.protocol, record.seed, &|| record.recording());
+        let recorded = Some(Recorded { protocol, seed, inputs });
+        let job = Job { args, scenario: &record.scenario, watched, recorded };
+        // What was done until an interrupt is shown as well.
+        let mut again = job.simulate(1, store, &AtomicBool::new(false));
+        for run in &mut again.runs {
+            run.notes.extend(report.unfit.iter().map(|reason| format!("unfit: {reason}")));
+            run.wire = Some(report.clone());
+        }
+        again
+    }
 }
 
 /// A node's record.
 struct Keeper(SiteRecorder);
 
 impl forebay_live::Record for Keeper {
-    fn begin(&mut self, _: u64) {}
-    fn input(&mut self, at: Time, link: forebay_base::LinkId, packet: &[u8]) {
+    fn input(&mut self, at: Time, link: LinkId, packet: &[u8]) {
         self.0.input(at, link, packet);
     }
-    fn past(&mut self, _: Time) {}
 }
 
 impl Session<'_> {
     /// Run it over wires, and replay every place.
     pub fn run(&self, cancel: &AtomicBool) -> Result<Lived, Failure> {
-        let Session { args, scenario, protocol, last } = *self;
-        let seed = args.run.seeds.0[0];
+        let Session { args, scenario, protocol, seed, last } = *self;
         let spec = scenario.build(protocol, seed).map_err(Failure::input)?;
         let plan = LivePlan {
             spec: &spec,
@@ -111,7 +125,7 @@ impl Session<'_> {
         if !report.replayed {
             report.unfit.push("its replay is not the same".to_string());
         }
-        Ok(Lived { until: record.until(), record, report })
+        Ok(Lived { record, report })
     }
 }
 
@@ -119,10 +133,10 @@ impl Session<'_> {
 fn keepers(
     plan: &LivePlan<'_>,
     folder: &RecordFolder,
-) -> Result<BTreeMap<forebay_base::NodeId, Keeper>, Failure> {
+) -> Result<BTreeMap<NodeId, Keeper>, Failure> {
     #[expect(clippy::disallowed_methods, reason = "a record says when it was begun")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
-    let nodes = (0..plan.spec.nodes.len() as u32).map(forebay_base::NodeId);
+    let nodes = (0..plan.spec.nodes.len() as u32).map(NodeId);
     let forebays = nodes.filter(|node| !plan.kernel_hosts.contains(node));
     let keeper = |node| {
         let site = folder.site(&place_of(plan, node), since.as_nanos() as u64);
@@ -142,7 +156,7 @@ fn watched<T: Send>(
     let (over, ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
         scope.spawn(move || {
-            let bar = Progress::start().lines(!session.args.run.json);
+            let bar = Progress::start().lines(!session.args.run.results.json);
             let Ok(clock) = begun.recv() else { return };
             while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
                 let (now, end) = (clock.now().as_secs_f64(), plan.end);

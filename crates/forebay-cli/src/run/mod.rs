@@ -6,7 +6,7 @@ mod junit;
 mod published;
 mod report;
 
-use crate::args::RunArgs;
+use crate::args::{ResultArgs, RunArgs};
 use crate::expect::{self, ranges};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -51,25 +51,23 @@ pub fn run(
         if is_same_file(path, Path::new(&args.scenario)) {
             return Err(at("--junit", format!("`{}` is the scenario", path.display())));
         }
-        junit::target(path, args.force).check()?;
+        junit::target(path, args.results.force).check()?;
     }
     let admission = admit(args, &scenario, available_bytes)?;
     // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
-    let store = match &args.out {
-        Some(folder) => Some(store(folder, args.force)?),
-        None => None,
-    };
-    let job = Job { args, scenario: &scenario, watched: &watched, recording: None };
+    let store = store(&args.results)?;
+    let job = Job { args, scenario: &scenario, watched: &watched, recorded: None };
     let mut done = job.simulate(admission.jobs, store.as_ref(), &cancel);
     done.memory = done.memory.chosen_by(admission);
     conclude(args, &scenario, done, store, out, paint)
 }
 
-/// The folder of results that will be `folder`.
-pub(crate) fn store(folder: &Path, force: bool) -> Result<Store, Failure> {
-    let store = if force { Store::replace(folder) } else { Store::create(folder) };
-    store.map_err(|error| match error {
+/// The folder of results that is asked for.
+pub(crate) fn store(args: &ResultArgs) -> Result<Option<Store>, Failure> {
+    let Some(folder) = &args.out else { return Ok(None) };
+    let store = if args.force { Store::replace(folder) } else { Store::create(folder) };
+    store.map(Some).map_err(|error| match error {
         StoreError::Results { .. } => {
             let hint = "hint: choose another folder, or replace them with --force";
             at("--out", format!("{error}\n{hint}"))
@@ -100,7 +98,7 @@ fn admit(
     let (wanted, threads) = (args.jobs.unwrap_or_else(side_by_side), threads(args));
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
-    let admission = plan.admit(wanted, threads, args.out.is_some(), available_bytes);
+    let admission = plan.admit(wanted, threads, args.results.out.is_some(), available_bytes);
     admission.map_err(|error| refused(args, error))
 }
 
@@ -108,7 +106,11 @@ fn admit(
 /// Threads meet thousands of
 /// times in a second of simulated time, and one that has no core keeps all others waiting.
 fn threads(args: &RunArgs) -> usize {
-    if args.pcap.is_some() || args.events.is_some() { 1 } else { args.threads.min(cores()) }
+    if args.packets.pcap.is_some() || args.packets.events.is_some() {
+        1
+    } else {
+        args.threads.min(cores())
+    }
 }
 
 fn cores() -> usize {
@@ -163,8 +165,8 @@ pub(crate) struct Watched {
 impl Watched {
     /// What `args` wants to see of `scenario`.
     pub fn of(args: &RunArgs, scenario: &Scenario) -> Result<Watched, Failure> {
-        let events = args.events.as_ref().map(|text| EventFilter::parse(text, scenario));
-        let links = args.pcap.as_ref().and_then(Option::as_ref);
+        let events = args.packets.events.as_ref().map(|text| EventFilter::parse(text, scenario));
+        let links = args.packets.pcap.as_ref().and_then(Option::as_ref);
         let links = links.map(|names| directed_links(names, scenario));
         Ok(Watched {
             events: events.transpose().map_err(|error| at("--events", error))?,
@@ -178,28 +180,43 @@ pub(crate) struct Job<'a> {
     pub args: &'a RunArgs,
     pub scenario: &'a Scenario,
     pub watched: &'a Watched,
-    /// Do again what was recorded.
-    pub recording: Option<&'a (dyn Fn() -> Recording + Sync)>,
+    /// The one run that there is, if it is done again from its record.
+    pub recorded: Option<Recorded<'a>>,
+}
+
+/// A run that was recorded.
+#[derive(Clone, Copy)]
+pub(crate) struct Recorded<'a> {
+    pub protocol: &'a str,
+    pub seed: u64,
+    /// What came in, from the beginning.
+    pub inputs: &'a (dyn Fn() -> Recording + Sync),
 }
 
 impl Job<'_> {
     /// Run all of them.
     pub fn simulate(&self, jobs: usize, store: Option<&Store>, cancel: &AtomicBool) -> Sweep {
-        let Job { args, scenario, watched, recording } = *self;
-        let bar = Progress::start().lines(!args.json);
+        let Job { args, scenario, watched, recorded } = *self;
+        let bar = Progress::start().lines(!args.results.json);
         let tell = |progress: &SweepProgress| {
             let SweepProgress { finished, runs, fraction } = *progress;
             bar.set(fraction, || format!("{finished} of {runs} runs done"));
         };
-        let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
+        let (protocols, seeds) = match recorded {
+            Some(of) => (vec![of.protocol.to_string()], vec![of.seed]),
+            None => {
+                let protocols = scenario.protocols.iter().map(ToString::to_string);
+                (protocols.collect::<Vec<_>>(), args.seeds.0.clone())
+            }
+        };
         let lines = Arc::new(Mutex::new(BufWriter::new(io::stdout())));
         let writer: EventWriter = lines.clone();
         let outputs = Outputs {
             store,
-            capture: args.pcap.is_some().then(CaptureLimit::default),
+            capture: args.packets.pcap.is_some().then(CaptureLimit::default),
             capture_filter: CaptureFilter {
                 links: watched.links.as_deref(),
-                snap_bytes: args.snaplen,
+                snap_bytes: args.packets.snaplen,
             },
             events: watched.events.map(|filter| (filter, &writer)),
         };
@@ -211,14 +228,14 @@ impl Job<'_> {
                 general: args.general,
                 cancel: Some(cancel),
                 record: Some(&outputs),
-                without_reference: args.no_reference,
+                without_reference: args.results.no_reference,
                 threads: args.threads.min(cores()),
-                recording,
+                recording: recorded.map(|of| of.inputs),
                 ..RunOptions::default()
             },
             progress: Some(&tell),
         };
-        let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
+        let plan = SweepPlan { scenario, protocols: &protocols, seeds: &seeds };
         let mut done = sweep(&plan, &options);
         bar.finish();
         for run in &mut done.runs {
@@ -228,7 +245,7 @@ impl Job<'_> {
         let flushed = lines.lock().map_or(Ok(()), |mut lines| lines.flush());
         if let (Err(error), None) = (flushed, &done.error) {
             let protocol = protocols[0].clone();
-            let key = forebay_lab::RunKey { protocol, seed: args.seeds.0[0] };
+            let key = forebay_lab::RunKey { protocol, seed: seeds[0] };
             done.error = Some((key, RunError::Events(error)));
         }
         done
@@ -261,7 +278,7 @@ pub(crate) fn conclude(
         }
         _ => None,
     };
-    if args.json {
+    if args.results.json {
         serde_json::to_writer(&mut *out, &summary).map_err(io::Error::from)?;
         writeln!(out)?;
     } else if !summary.runs.is_empty() {
@@ -274,7 +291,7 @@ pub(crate) fn conclude(
             let page = folder.join(REPORT_NAME);
             text.push_str(&format!("\nResults: {}\n", page.display()));
         }
-        if args.events.is_some() {
+        if args.packets.events.is_some() {
             io::stderr().write_all(text.as_bytes())?
         } else {
             out.write_all(text.as_bytes())?
@@ -283,7 +300,7 @@ pub(crate) fn conclude(
     out.flush()?;
     if let Some(path) = &args.junit {
         let text = junit::text(&summary, &scenario.protocols, error.as_ref());
-        junit::target(path, args.force).put(|file| file.write_all(text.as_bytes()))?;
+        junit::target(path, args.results.force).put(|file| file.write_all(text.as_bytes()))?;
     }
     if let Some((key, error)) = error {
         let what = format!("{} with seed {}: {error}", key.protocol, key.seed);
@@ -295,7 +312,7 @@ pub(crate) fn conclude(
     if cancelled {
         Err(Failure::Interrupted(missing(&summary.missing, wanted)))
     } else {
-        unmet(&summary, args.json).map_or(Ok(()), |text| Err(Failure::Unmet(text)))
+        unmet(&summary, args.results.json).map_or(Ok(()), |text| Err(Failure::Unmet(text)))
     }
 }
 

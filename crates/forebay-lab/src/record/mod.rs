@@ -10,6 +10,7 @@
 //! it, with JSON of [`Ending`] as their comment. A record whose end is missing is one of a run that
 //! was killed: what is there can be replayed. Files are readable by their owner only.
 
+mod names;
 mod read;
 mod verify;
 mod write;

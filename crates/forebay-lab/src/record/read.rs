@@ -1,9 +1,10 @@
 //! Reading a record. Everything is checked before anything is run.
 
+use super::names::Names;
 use super::{Ending, FORMAT, Header, RecordError, SiteFile};
-use forebay_base::{LinkId, NodeId, Time};
+use forebay_base::{LinkId, Time};
 use forebay_net::Place;
-use forebay_scenario::{LinkNames, LoadOptions, Registry, Scenario};
+use forebay_scenario::{LoadOptions, Registry, Scenario};
 use forebay_sim::{HASH_EPOCH, Input, RecordedSite, Recording};
 use forebay_wire::pcapng::read::{Block, block, block_bytes};
 use std::collections::BTreeSet;
@@ -133,46 +134,6 @@ fn captures(folder: &Path) -> Result<Vec<PathBuf>, RecordError> {
     paths.retain(|path| path.extension().is_some_and(|extension| extension == "pcapng"));
     paths.sort();
     Ok(paths)
-}
-
-/// What names of a scenario stand for.
-struct Names {
-    nodes: Vec<String>,
-    links: Vec<String>,
-    /// Where each directed link begins and ends.
-    ends: Vec<[NodeId; 2]>,
-}
-
-impl Names {
-    fn new(scenario: &Scenario) -> Names {
-        let ends = scenario.links.iter().flat_map(|link| [[link.a, link.b], [link.b, link.a]]);
-        Names {
-            nodes: scenario.nodes.iter().map(|node| node.name.to_string()).collect(),
-            links: LinkNames::new(scenario).iter().map(str::to_string).collect(),
-            ends: ends.collect(),
-        }
-    }
-    fn place(&self, header: &Header) -> Result<Place, String> {
-        let nodes = header.nodes.iter().map(|name| {
-            let node = self.nodes.iter().position(|other| other == name);
-            node.map(|id| NodeId(id as u32)).ok_or(format!("no node of the scenario is `{name}`"))
-        });
-        let offered = header.offered.iter().map(|name| self.link(name));
-        Ok(Place {
-            nodes: nodes.collect::<Result<_, _>>()?,
-            offered: offered.collect::<Result<_, _>>()?,
-        })
-    }
-    fn link(&self, name: &str) -> Result<LinkId, String> {
-        let link = self.links.iter().position(|other| other == name);
-        link.map(|id| LinkId(id as u32)).ok_or(format!("no link of the scenario is `{name}`"))
-    }
-    /// Errors if nothing comes over this link to `place` from elsewhere.
-    fn entry(&self, name: &str, place: &Place) -> Result<LinkId, String> {
-        let link = self.link(name)?;
-        let [from, to] = self.ends[link.index()].map(|node| place.nodes.contains(&node));
-        if to && !from { Ok(link) } else { Err(format!("`{name}` does not end here")) }
-    }
 }
 
 /// A file of a record.

@@ -1,10 +1,11 @@
 //! Writing a record while the run goes on.
 
+use super::names::Names;
 use super::{Ending, FORMAT, Header, RecordError};
 use crate::store::write_copy;
 use forebay_base::{LinkId, Time};
 use forebay_net::Place;
-use forebay_scenario::{LinkNames, Scenario};
+use forebay_scenario::Scenario;
 use forebay_sim::HASH_EPOCH;
 use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
 use std::fs::{DirBuilder, File, OpenOptions};
@@ -18,11 +19,7 @@ pub struct RecordFolder {
     folder: Option<PathBuf>,
     protocol: String,
     seed: u64,
-    /// Names of nodes and directed links, by id.
-    nodes: Vec<String>,
-    links: LinkNames,
-    /// Per directed link: does it begin at this node, and end at that one.
-    ends: Vec<[usize; 2]>,
+    names: Names,
 }
 
 impl RecordFolder {
@@ -49,50 +46,35 @@ impl RecordFolder {
         RecordFolder::of(None, scenario, protocol, seed)
     }
     fn of(folder: Option<PathBuf>, scenario: &Scenario, protocol: &str, seed: u64) -> RecordFolder {
-        let ends = scenario.links.iter().flat_map(|link| {
-            let [a, b] = [link.a, link.b].map(|node| node.index());
-            [[a, b], [b, a]]
-        });
-        RecordFolder {
-            folder,
-            protocol: protocol.to_string(),
-            seed,
-            nodes: scenario.nodes.iter().map(|node| node.name.to_string()).collect(),
-            links: LinkNames::new(scenario),
-            ends: ends.collect(),
-        }
+        RecordFolder { folder, protocol: protocol.to_string(), seed, names: Names::new(scenario) }
     }
 
     /// Begin the record of one place. `begun_unix_ns`: see [`Header`].
     pub fn site(&self, place: &Place, begun_unix_ns: u64) -> Result<SiteRecorder, RecordError> {
-        let nodes: Vec<&str> = place.nodes.iter().map(|n| self.nodes[n.index()].as_str()).collect();
-        let name = nodes.first().copied().unwrap_or("nothing");
-        let name = format!("{}.pcapng", file_name(name));
+        let name = self.names.file(place);
         let path = self.folder.as_ref().map_or(PathBuf::from(&name), |folder| folder.join(&name));
         let open = || match self.folder {
             Some(_) => private_file(&path),
             None => tempfile::tempfile(),
         };
+        let links = self.names.links();
         let header = Header {
             forebay_record: FORMAT,
             hash_epoch: HASH_EPOCH,
             forebay: env!("CARGO_PKG_VERSION").to_string(),
             protocol: self.protocol.clone(),
             seed: self.seed,
-            nodes: nodes.into_iter().map(str::to_string).collect(),
-            offered: place.offered.iter().map(|l| self.links.of(l.index()).to_string()).collect(),
+            nodes: place.nodes.iter().map(|n| self.names.node(*n).to_string()).collect(),
+            offered: place.offered.iter().map(|l| links[l.index()].clone()).collect(),
             begun_unix_ns,
         };
-        let is_here = |node: usize| place.nodes.iter().any(|here| here.index() == node);
-        let entries = (0..).zip(&self.ends).filter(|(_, [a, b])| !is_here(*a) && is_here(*b));
-        let entries: Vec<usize> = entries.map(|(link, _)| link).collect();
         let begin = || -> std::io::Result<SiteRecorder> {
             let file = BufWriter::new(open()?);
             let comment = serde_json::to_string(&header)?;
             let mut writer = PcapngWriter::with_comment(Out(file), "Forebay live", &comment)?;
-            let mut interfaces = vec![None; self.ends.len()];
-            for &link in &entries {
-                interfaces[link] = Some(writer.interface(self.links.of(link))?);
+            let mut interfaces = vec![None; links.len()];
+            for link in self.names.entries(place) {
+                interfaces[link.index()] = Some(writer.interface(&links[link.index()])?);
             }
             let first = match interfaces.iter().flatten().next() {
                 Some(&first) => first,
@@ -155,12 +137,6 @@ impl Sink for Out {
     fn append(&mut self, block: &[u8]) -> std::io::Result<()> {
         self.0.write_all(block)
     }
-}
-
-/// A name of a node that any system takes as the name of a file.
-fn file_name(node: &str) -> String {
-    let plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '-' | '_' | '.');
-    node.chars().map(|c| if plain(c) { c } else { '_' }).collect()
 }
 
 fn private_folder(folder: &Path) -> std::io::Result<()> {

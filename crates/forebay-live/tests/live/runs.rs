@@ -22,11 +22,9 @@ use std::thread;
 struct Inputs(Vec<(Time, LinkId, Vec<u8>)>);
 
 impl Record for Inputs {
-    fn begin(&mut self, _start_unix_ns: u64) {}
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]) {
         self.0.push((at, link, packet.to_vec()));
     }
-    fn past(&mut self, _at: Time) {}
 }
 
 /// Two flows over 20 Mbit/s.

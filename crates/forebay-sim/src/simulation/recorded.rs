@@ -1,13 +1,11 @@
 //! A run in which wires carried the packets between the places of a network: what came out of the
 //! wires is known, and the same machines do again what they did.
 
-use super::{Rules, Simulation, balance_every, rules_of};
+use super::{Rules, Simulation, rules_of};
 use crate::observe::Observer;
 use crate::partition::Partition;
-use crate::serial_fallback::SerialFallback;
 use crate::site::{Site, SiteOptions};
-use crate::windows::{Effort, WindowSync};
-use forebay_base::{Arena, DropLog, LinkId, Packet, Signature, Time};
+use forebay_base::{Arena, LinkId, Packet, Signature, Time};
 use forebay_net::{NetSpec, PacketEvent, Place, SpecError};
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -78,23 +76,9 @@ impl Simulation {
             inputs.push(site.inputs.peekable());
         }
         let wires = spec.links.iter().map(|_| VecDeque::new()).collect();
-        Ok(Simulation {
-            now: Time::ZERO,
-            parts,
-            owner,
-            rules: rules_of(spec, None),
-            end: None,
-            look: Time::ZERO,
-            drops: DropLog::default(),
-            meeting: WindowSync::new(1, Vec::new()),
-            alone: WindowSync::new(1, Vec::new()),
-            thin: SerialFallback::default(),
-            effort: Effort::default(),
-            fewer: None,
-            balance_at: 0,
-            balance_every: balance_every(spec),
-            recorded: Some(Box::new(Recorded { inputs, wires, until })),
-        })
+        let recorded = Some(Box::new(Recorded { inputs, wires, until }));
+        let whole = Simulation::of_parts(spec, parts, owner, rules_of(spec, None));
+        Ok(Simulation { recorded, ..whole })
     }
 }
 
