@@ -32,6 +32,8 @@ pub enum Command {
     Live(LiveArgs),
     /// Do again what a live run has recorded, in simulated time
     Replay(ReplayArgs),
+    /// Run a scenario both ways, simulated and live, and say how far they agree
+    Compare(CompareArgs),
     /// Run an experiment of a paper or of another system, and compare with its published values
     Reproduce(ReproduceArgs),
     /// Rebuild report.html from a results folder, or make one page of several folders
@@ -203,6 +205,20 @@ impl LiveArgs {
     }
 }
 
+impl CompareArgs {
+    /// What its runs share with those of `forebay live`.
+    #[cfg(target_os = "linux")]
+    pub fn into_run(self, scenario: &str) -> LiveRun {
+        let CompareArgs { protocol, seeds, set, results, .. } = self;
+        let quiet = RunArgs::quiet(scenario.to_string());
+        LiveRun {
+            run: RunArgs { protocol, seeds, set, results, ..quiet },
+            record: None,
+            paced: false,
+        }
+    }
+}
+
 #[derive(Debug, Args)]
 #[command(after_help = "Examples:
   forebay live dumbbell -p cubic --record DIR
@@ -222,8 +238,43 @@ pub struct ReplayArgs {
     pub packets: PacketArgs,
 }
 
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay compare dumbbell -p newreno              ten live runs beside ten seeds
+  forebay compare dumbbell -p cubic --live 3 --seeds 20
+  forebay compare dumbbell --out DIR               with compare.html, both on one page
+
+A figure agrees if the means differ by at most --within, or mean delays by 1 ms
+if that is more, or if the 95 % confidence intervals overlap. A live run for which the machine was
+too busy is listed and repeated.
+
+Exit codes: 0 they agree, 1 they disagree or a run failed, 2 the input is wrong,
+3 too few live runs are evidence, 4 not possible on this machine, 130 interrupted.")]
+pub struct CompareArgs {
+    /// A built-in scenario (see `forebay list scenarios`), a TOML file, or - for standard input
+    pub scenario: String,
+    /// Protocols to compare instead of the scenario's own, separated by commas
+    #[arg(long, short, value_name = "NAMES", value_delimiter = ',')]
+    pub protocol: Vec<String>,
+    /// Live runs of each protocol, one after the other, with the first of the seeds; where there
+    /// are fewer seeds, from the first seed again
+    #[arg(long, value_name = "N", default_value = "10", value_parser = live_runs())]
+    pub live: u16,
+    /// Seeds of the simulated runs: 1..10 (both included), 1,2,5, or a count: 10 is 1..10
+    #[arg(long, short, default_value = "10", value_parser = seeds)]
+    pub seeds: Seeds,
+    /// How far rates, sizes, completion times and mean delays may be apart, in per cent
+    #[arg(long, value_name = "PERCENT", default_value = "1", value_parser = percent)]
+    pub within: f64,
+    /// Override a key (repeatable). Indices start at 0: the first of flows is flows.0
+    #[arg(long, value_name = "KEY=VALUE")]
+    pub set: Vec<String>,
+    #[command(flatten)]
+    pub results: ResultArgs,
+}
+
 /// What becomes of results.
-#[derive(Debug, Default, Args)]
+#[derive(Clone, Debug, Default, Args)]
 #[command(group(ArgGroup::new("written").args(["out"]).multiple(true)))]
 pub struct ResultArgs {
     /// Write scenario, summary, flows, series and report.html to this folder
@@ -637,6 +688,15 @@ fn seeds(text: &str) -> Result<Seeds, String> {
     }
     bounded(count)?;
     Ok(Seeds((1..=count).collect()))
+}
+
+fn live_runs() -> clap::builder::RangedI64ValueParser<u16> {
+    clap::value_parser!(u16).range(1..=1000)
+}
+
+fn percent(text: &str) -> Result<f64, String> {
+    let percent = text.parse().ok().filter(|percent: &f64| (0.0..=100.0).contains(percent));
+    percent.ok_or_else(|| "expected a number from 0 to 100".to_string())
 }
 
 fn threads(text: &str) -> Result<usize, String> {

@@ -87,8 +87,10 @@ fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
         Command::Run(args) => run::run(args, registry, &mut out, paint),
         #[cfg(target_os = "linux")]
         Command::Live(args) => live::live(args, registry, &mut out, paint),
+        #[cfg(target_os = "linux")]
+        Command::Compare(args) => live::compare(args, registry, &mut out, paint),
         #[cfg(not(target_os = "linux"))]
-        Command::Live(_) => {
+        Command::Live(_) | Command::Compare(_) => {
             let what = "live runs need Linux: network namespaces and packet sockets";
             Err(Failure::Impossible(format!("{what}\nhint: `forebay replay` runs everywhere")))
         }

@@ -6,6 +6,7 @@
 //! them.
 #![forbid(unsafe_code)]
 
+mod agreement;
 mod bench;
 mod buffer_limits;
 mod clock;
@@ -20,6 +21,7 @@ mod store;
 mod summary;
 mod sweep;
 
+pub use agreement::{Agreement, Figure, Verdict};
 pub use bench::{
     BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,

@@ -29,6 +29,17 @@ pub struct Sweep {
     pub memory: SweepMemory,
 }
 
+impl Sweep {
+    /// With another sweep after it, in the same process.
+    pub fn absorb(&mut self, mut later: Sweep) {
+        self.runs.append(&mut later.runs);
+        self.missing.append(&mut later.missing);
+        self.error = self.error.take().or(later.error);
+        self.cancelled |= later.cancelled;
+        self.memory = later.memory;
+    }
+}
+
 /// Memory of all runs, which share a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
 pub struct SweepMemory {

@@ -3,8 +3,11 @@
 //! A process of its own, in namespaces of its own, does everything; this one only waits for it.
 //! Nothing is left when either is killed.
 
+mod compare;
 mod paced;
 mod session;
+
+pub use compare::compare;
 
 use crate::args::{LiveArgs, LiveRun};
 use crate::failure::Failure;
@@ -46,12 +49,17 @@ pub fn live(
     if args.paced {
         return paced::paced(&args, &scenario, out, paint);
     }
+    isolated(out, || inside(&args, &scenario, paint))
+}
+
+/// Do it in a process of its own.
+fn isolated(
+    out: &mut impl Write,
+    work: impl FnOnce() -> Result<(), Failure>,
+) -> Result<(), Failure> {
     // The child has its own standard output.
     out.flush()?;
-    let work = || match inside(&args, &scenario, paint) {
-        Ok(()) => 0,
-        Err(failure) => failure.report(),
-    };
+    let work = || work().map_or_else(|failure| failure.report(), |()| 0);
     match isolate(work) {
         Ok(0) => Ok(()),
         Ok(code) => Err(Failure::Reported(code)),
@@ -91,14 +99,11 @@ fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failu
         }
         let last = number + 1 == scenario.protocols.len();
         let lived = Session { args, scenario, protocol, seed, last }.run(&cancel)?;
-        let mut again = lived.results(&args.run, &watched, store.as_ref());
-        for run in &mut again.runs {
+        let again = lived.results(&args.run, &watched, store.as_ref());
+        for run in &again.runs {
             text.push_str(&wires(run, &lived.report, lived.record.until(), paint));
         }
-        done.runs.append(&mut again.runs);
-        done.missing.append(&mut again.missing);
-        done.error = done.error.or(again.error);
-        done.memory = again.memory;
+        done.absorb(again);
     }
     done.cancelled = cancel.load(Ordering::Relaxed);
     let unfit: Vec<String> = done.runs.iter().filter_map(unfit).collect();
@@ -118,14 +123,32 @@ fn unfit(run: &RunResult) -> Option<String> {
     (!reasons.is_empty()).then(|| format!("{}: {}", run.protocol, reasons.join("; ")))
 }
 
+/// How late packets left in live runs of one protocol, in a line; None if there are none.
+fn lateness(runs: &[RunResult]) -> Option<String> {
+    let wires = || runs.iter().filter_map(|run| run.wire.as_ref());
+    let span = |of: fn(&WireReport) -> f64| {
+        let least = wires().map(of).reduce(f64::min)?;
+        let most = wires().map(of).reduce(f64::max)?;
+        Some(format!("{least:.0} to {most:.0} us"))
+    };
+    let (p50, p99) = (span(|of| of.late_p50_us)?, span(|of| of.late_p99_us)?);
+    let most = wires().map(|of| of.late_max_us).reduce(f64::max)?;
+    let (label, priority) = (&runs.first()?.label, priority(wires().next()?));
+    Some(format!(
+        "{label}: packets left {p50} late (median), {p99} (p99), {most:.0} us at most, \
+         at {priority}"
+    ))
+}
+
+fn priority(report: &WireReport) -> &'static str {
+    if report.priority == "fifo" { "SCHED_FIFO" } else { "ordinary priority" }
+}
+
 /// A few lines on how a run over wires went.
 fn wires(run: &RunResult, report: &WireReport, until: Time, paint: Paint) -> String {
     let mut text = String::new();
     let WireReport { late_p50_us, late_p99_us, late_max_us, .. } = report;
-    let priority = match report.priority {
-        "fifo" => "SCHED_FIFO",
-        _ => "ordinary priority",
-    };
+    let priority = priority(report);
     let (label, sent) = (&run.label, report.sent_packets);
     let _ = writeln!(text, "{label}: {sent} packets left over wires by {until}, at {priority}");
     let _ = writeln!(

@@ -6,6 +6,8 @@ mod junit;
 mod published;
 mod report;
 
+pub(crate) use report::shown;
+
 use crate::args::{ResultArgs, RunArgs};
 use crate::expect::{self, ranges};
 use crate::failure::Failure;
@@ -113,7 +115,8 @@ fn threads(args: &RunArgs) -> usize {
     }
 }
 
-fn cores() -> usize {
+/// Cores that this process may use.
+pub(crate) fn cores() -> usize {
     available_parallelism().map_or(1, usize::from)
 }
 

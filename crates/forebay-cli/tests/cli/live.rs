@@ -62,6 +62,43 @@ fn a_live_run_is_recorded_and_replayed_to_the_bit() {
     );
 }
 
+/// Few runs, on a machine that may be busy: whether they agree is not said here, only what of it.
+#[test]
+fn a_comparison_has_both_on_one_page() {
+    let desk = desk();
+    let counts = ["--live", "1", "--seeds", "2"];
+    let done =
+        desk.forebay(&[&["compare", "small.toml", "--json", "--out", "d"], &counts[..]].concat());
+    if done.code == IMPOSSIBLE && !is_root() {
+        forebay_prerequisites::skip(&format!("a comparison: {}", done.stderr));
+        return;
+    }
+    assert!([0, 1, UNFIT].contains(&done.code), "{}: {}", done.code, done.stderr);
+    let json = done.json();
+    let runs = |of: &str| json[of]["runs"].as_array().map_or(0, Vec::len);
+    assert_eq!(runs("simulated"), 2);
+    if done.code == UNFIT {
+        assert_eq!((runs("live"), json["unfit"].as_array().map(Vec::len)), (0, Some(20)));
+        return;
+    }
+    assert_eq!(runs("live"), 1);
+    let figures = json["agreement"][0]["figures"].as_array().expect("figures");
+    let figure = |metric: &str| figures.iter().find(|of| of["metric"] == metric).expect("there");
+    assert_eq!(figure("completed")["verdict"], "agree");
+    let afct = figure("afct_s");
+    let [simulated, live] =
+        ["simulated", "live"].map(|of| afct[of].as_f64().expect("a completion time"));
+    let differ = (live / simulated - 1.0).abs() > 0.01;
+    assert_eq!(afct["verdict"], if differ { "differ" } else { "agree" }, "{afct}");
+    let all_agree = figures.iter().all(|of| of["verdict"] != "differ");
+    assert_eq!(done.code == 0, all_agree, "{}", done.stderr);
+    let page = std::fs::read_to_string(desk.path("d").join("compare.html")).expect("a page");
+    assert!(page.contains("simulated vs. live") && page.contains("figures agree"));
+    let again = desk.forebay(&["compare", "small.toml", "--live", "1", "--out", "d"]);
+    assert_eq!(again.code, 2, "{}", again.stderr);
+    assert!(again.stderr.contains("--force"), "{}", again.stderr);
+}
+
 #[test]
 fn paced_runs_have_the_hash_of_the_simulation() {
     let desk = desk();
@@ -84,6 +121,9 @@ fn what_cannot_be_run_or_replayed_is_refused() {
             "holds one run, and 2 protocols are wanted\nhint: --protocol newreno",
         ),
         (&["live", "small.toml", "--paced", "--record", "r"], "cannot be used with"),
+        (&["compare", "small.toml", "--live", "0"], "0 is not in 1..=1000"),
+        (&["compare", "small.toml", "--within", "x"], "expected a number from 0 to 100"),
+        (&["compare", "endless.toml"], "the key `until_s` is missing"),
         (&["replay", "empty"], "holds no record"),
         (&["replay", "none"], "cannot read `none`"),
     ] {

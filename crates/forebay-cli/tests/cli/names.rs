@@ -194,10 +194,6 @@ fn help_goes_to_standard_output_and_has_examples() {
             assert!(line.chars().count() <= 80, "{line}");
         }
     }
-    // Only what is there is offered.
-    let help = desk.forebay(&["--help"]).ok().stdout;
-    let offered = help.lines().any(|line| line.trim_start().starts_with("compare"));
-    assert!(!offered, "compare is offered");
 }
 
 /// Figures of another machine stand next to ours with the machine, and no ratio is made of them.

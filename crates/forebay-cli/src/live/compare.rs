@@ -1,0 +1,287 @@
+//! `forebay compare`: a scenario simulated and over real wires, and how far the two agree.
+
+use super::session::Session;
+use super::{isolated, lateness};
+use crate::args::{CompareArgs, LiveRun, ResultArgs};
+use crate::failure::Failure;
+use crate::interrupt;
+use crate::run::{self, Job, Watched};
+use crate::terminal::{Estimate, Paint, Table, row_of_group};
+use forebay_lab::report::write_comparison_against;
+use forebay_lab::scenario::{Registry, Scenario, ScenarioText};
+use forebay_lab::{Agreement, Figure, Store, Summary, Sweep, Verdict};
+use serde::Serialize;
+use std::fmt::Write as _;
+use std::io::{self, BufWriter, Write};
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Live runs of a protocol are tried so often in all, or twice as often as they are wanted if that
+/// is more.
+const TRIES: usize = 20;
+/// Beside the two folders of results.
+const PAGE: &str = "compare.html";
+
+/// A live run for which the machine was too busy.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+struct UnfitRun {
+    protocol: String,
+    seed: u64,
+    reasons: Vec<String>,
+}
+
+/// What `--json` prints.
+#[derive(Serialize)]
+struct Comparison<'a> {
+    agreement: &'a [Agreement],
+    unfit: &'a [UnfitRun],
+    simulated: &'a Summary,
+    live: &'a Summary,
+}
+
+/// Simulate, run live, compare, show.
+pub fn compare(
+    args: CompareArgs,
+    registry: &Arc<Registry>,
+    out: &mut impl Write,
+    paint: Paint,
+) -> Result<(), Failure> {
+    let text = ScenarioText::read(&args.scenario).map_err(Failure::input)?;
+    let (wanted, within) = (usize::from(args.live), args.within / 100.0);
+    let folders = Folders::of(&args.results);
+    let runs = args.into_run(text.name());
+    let scenario = run::load(&runs.run, registry, &text, forebay_lab::available_bytes())?;
+    let both = Both { runs, scenario: &scenario, folders, wanted, within };
+    isolated(out, || both.compare(paint))
+}
+
+/// Where results go.
+struct Folders {
+    /// Of everything, if there is one.
+    whole: Option<PathBuf>,
+    simulated: ResultArgs,
+    live: ResultArgs,
+}
+
+impl Folders {
+    fn of(args: &ResultArgs) -> Folders {
+        let part = |name| {
+            let out = args.out.as_ref().map(|folder| folder.join(name));
+            ResultArgs { out, ..args.clone() }
+        };
+        let (simulated, live) = (part("simulated"), part("live"));
+        Folders { whole: args.out.clone(), simulated, live }
+    }
+    /// The page of both, once both are there. Gives where it is.
+    fn page(&self) -> Result<Option<PathBuf>, Failure> {
+        let parts = [&self.simulated.out, &self.live.out].map(Option::as_ref);
+        let (Some(whole), [Some(simulated), Some(live)]) = (&self.whole, parts) else {
+            return Ok(None);
+        };
+        let page = whole.join(PAGE);
+        let written = write_comparison_against(&[simulated.clone(), live.clone()], &page, None);
+        written.map(|()| Some(page)).map_err(Failure::run)
+    }
+}
+
+/// Runs of both kinds.
+struct Both<'a> {
+    runs: LiveRun,
+    scenario: &'a Scenario,
+    folders: Folders,
+    /// Live runs of each protocol.
+    wanted: usize,
+    within: f64,
+}
+
+/// The live runs that there were.
+#[derive(Default)]
+struct Lives {
+    done: Sweep,
+    unfit: Vec<UnfitRun>,
+    /// Why there are too few.
+    too_few: Vec<String>,
+    /// About the machine, a line for each protocol.
+    notes: Vec<String>,
+}
+
+impl Both<'_> {
+    /// In the isolated process.
+    fn compare(&self, paint: Paint) -> Result<(), Failure> {
+        let (cancel, Both { runs, scenario, folders, .. }) = (interrupt::flag(), self);
+        let watched = Watched::of(&runs.run, scenario)?;
+        let simulated_store = run::store(&folders.simulated)?;
+        let live_store = run::store(&folders.live)?;
+        let job = Job { args: &runs.run, scenario, watched: &watched, recorded: None };
+        let simulated = job.simulate(run::cores(), simulated_store.as_ref(), &cancel);
+        if let Some((key, error)) = simulated.error {
+            return Err(Failure::run(format!("{} with seed {}: {error}", key.protocol, key.seed)));
+        }
+        let mut lives = self.live(&watched, live_store.as_ref(), &cancel)?;
+        let interrupted = cancel.load(Ordering::Relaxed);
+        let summary = |of: Sweep| Summary::new(&runs.run.scenario, scenario, of);
+        let (simulated, mut live) = (summary(simulated), summary(std::mem::take(&mut lives.done)));
+        let shown = run::shown(scenario, &simulated.aggregate);
+        let agreement = Agreement::of_summaries(&simulated, &live, shown, self.within);
+        live.notes.append(&mut lives.notes);
+        live.notes.extend(lives.unfit.iter().map(UnfitRun::told));
+        live.notes.extend(agreement.iter().map(verdict));
+        for (store, summary) in [(simulated_store, &simulated), (live_store, &live)] {
+            let kept = store.filter(|_| !interrupted && !live.runs.is_empty());
+            kept.map_or(Ok(()), |store| store.finish(scenario, summary)).map_err(Failure::run)?;
+        }
+        let page = if interrupted || live.runs.is_empty() { None } else { folders.page()? };
+        let mut out = BufWriter::new(io::stdout().lock());
+        if runs.run.results.json {
+            let unfit = &lives.unfit;
+            let whole =
+                Comparison { agreement: &agreement, unfit, simulated: &simulated, live: &live };
+            serde_json::to_writer(&mut out, &whole).map_err(io::Error::from)?;
+            writeln!(out)?;
+        } else {
+            out.write_all(self.text(&agreement, &live, page, paint).as_bytes())?;
+        }
+        out.flush()?;
+        outcome(&agreement, &lives.too_few, interrupted)
+    }
+
+    /// All protocols over wires, each as often as is wanted.
+    fn live(
+        &self,
+        watched: &Watched,
+        store: Option<&Store>,
+        cancel: &AtomicBool,
+    ) -> Result<Lives, Failure> {
+        let mut lives = Lives::default();
+        for protocol in &self.scenario.protocols {
+            let before = lives.done.runs.len();
+            let mut tries = TRIES.max(2 * self.wanted);
+            for &seed in self.runs.run.seeds.0.iter().cycle().take(self.wanted) {
+                let session = self.session(protocol, seed);
+                if !session.repeat(&mut tries, &mut lives, watched, store, cancel)? {
+                    break;
+                }
+            }
+            let runs = &lives.done.runs[before..];
+            if runs.len() < self.wanted && !cancel.load(Ordering::Relaxed) {
+                let (got, wanted) = (runs.len(), self.wanted);
+                lives.too_few.push(format!("{protocol}: {got} of {wanted} live runs are evidence"));
+            }
+            lives.notes.extend(lateness(runs));
+        }
+        Ok(lives)
+    }
+    fn session<'a>(&'a self, protocol: &'a str, seed: u64) -> Session<'a> {
+        // More may follow.
+        Session { args: &self.runs, scenario: self.scenario, protocol, seed, last: false }
+    }
+
+    /// A table for each protocol.
+    fn text(
+        &self,
+        agreement: &[Agreement],
+        live: &Summary,
+        page: Option<PathBuf>,
+        paint: Paint,
+    ) -> String {
+        let mut text = String::new();
+        for of in agreement {
+            let (runs, seeds) = (self.wanted, self.runs.run.seeds.0.len());
+            let head = format!("{}: {seeds} simulated and {runs} live runs", of.label);
+            let _ = writeln!(text, "{}\n", paint.bold(&head));
+            let _ = writeln!(text, "{}", table(of).render(paint));
+        }
+        for note in &live.notes {
+            text.push_str(&paint.note(note));
+        }
+        if let Some(page) = page {
+            let _ = writeln!(text, "\nResults: {}", page.display());
+        }
+        text
+    }
+}
+
+impl Session<'_> {
+    /// Run it until the machine was not too busy, and keep that run. False if there is none.
+    fn repeat(
+        &self,
+        tries: &mut usize,
+        lives: &mut Lives,
+        watched: &Watched,
+        store: Option<&Store>,
+        cancel: &AtomicBool,
+    ) -> Result<bool, Failure> {
+        while *tries > 0 && !cancel.load(Ordering::Relaxed) {
+            *tries -= 1;
+            let lived = self.run(cancel)?;
+            if cancel.load(Ordering::Relaxed) {
+                return Ok(false);
+            }
+            let reasons = lived.report.unfit.clone();
+            if reasons.is_empty() {
+                lives.done.absorb(lived.results(&self.args.run, watched, store));
+                return Ok(true);
+            }
+            let (protocol, seed) = (self.protocol.to_string(), self.seed);
+            lives.unfit.push(UnfitRun { protocol, seed, reasons });
+        }
+        Ok(false)
+    }
+}
+
+impl UnfitRun {
+    fn told(&self) -> String {
+        let UnfitRun { protocol, seed, reasons } = self;
+        format!("left out, unfit: {protocol} with seed {seed}: {}", reasons.join("; "))
+    }
+}
+
+/// Whether a protocol does the same both ways, in a line.
+fn verdict(of: &Agreement) -> String {
+    let (judged, differing) = of.judged();
+    let agreeing = judged - differing.len();
+    let mut text = format!("{}: {agreeing} of {judged} figures agree", of.label);
+    for (number, figure) in differing.iter().enumerate() {
+        let before = if number == 0 { "; not: " } else { ", " };
+        let _ = write!(text, "{before}{}", figure.label);
+    }
+    text
+}
+
+/// A row for each figure.
+fn table(of: &Agreement) -> Table {
+    let mut table = Table::new(["simulated", "live", "difference"].map(String::from).to_vec());
+    for figure in &of.figures {
+        let Figure { simulated, simulated_ci95, live, live_ci95, unit, typical, .. } = figure;
+        let estimate = |mean: &Option<f64>, ci95: &Option<[f64; 2]>| {
+            mean.map(|mean| Estimate { mean, ci95: *ci95 })
+        };
+        let values = [estimate(simulated, simulated_ci95), estimate(live, live_ci95)];
+        let (unit, mut cells) = row_of_group(*unit, *typical, &values);
+        let share = match (simulated, live) {
+            (Some(a), Some(b)) if *a != 0.0 => format!("{:+.2} %", (b / a - 1.0) * 100.0),
+            _ => "-".to_string(),
+        };
+        let word = match figure.verdict {
+            Verdict::Agree => "agree",
+            Verdict::Differ => "DIFFER",
+            Verdict::Unjudged => "",
+        };
+        cells.push(format!("{word} {share}").trim_start().to_string());
+        let comma = if unit.is_empty() { "" } else { ", " };
+        table.push(format!("{}{comma}{unit}", figure.label), cells);
+    }
+    table
+}
+
+fn outcome(agreement: &[Agreement], too_few: &[String], interrupted: bool) -> Result<(), Failure> {
+    let differing = |of: &&Agreement| !of.judged().1.is_empty();
+    let others: Vec<String> = agreement.iter().filter(differing).map(verdict).collect();
+    match (interrupted, too_few, others.as_slice()) {
+        (true, ..) => Err(Failure::Interrupted("not all live runs were made".to_string())),
+        (_, [], []) => Ok(()),
+        (_, [], others) => Err(Failure::Unmet(others.join("\n"))),
+        (_, too_few, _) => Err(Failure::Unfit(too_few.join("\n"))),
+    }
+}
