@@ -245,8 +245,8 @@ pub struct ReplayArgs {
   forebay compare dumbbell --out DIR               with compare.html, both on one page
 
 A figure agrees if the means differ by at most --within, or mean delays by 1 ms
-if that is more, or if the 95 % confidence intervals overlap. A live run for which the machine was
-too busy is listed and repeated.
+if that is more, or if the 95 % confidence intervals overlap. A live run for
+which the machine was too busy is listed and repeated.
 
 Exit codes: 0 they agree, 1 they disagree or a run failed, 2 the input is wrong,
 3 too few live runs are evidence, 4 not possible on this machine, 130 interrupted.")]
