@@ -46,6 +46,8 @@ pub enum Stream {
     Channel = 21,
     /// Key and nonces of a connection over several paths.
     MultipathKey = 24,
+    /// How late packets leave for a link.
+    Lateness = 25,
     /// A generator of maps.
     Map = 30,
 }

@@ -1,5 +1,6 @@
 //! The command line: what may be asked, and the texts that explain it.
 
+use crate::run::late::Late;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;
@@ -67,6 +68,7 @@ pub enum Command {
   sed s/10Mbit/20Mbit/ mine.toml | forebay run -
   forebay run dumbbell --out results --pcap    with captures for Wireshark
   forebay run s1 --out results --pcap 0-2,2-0 --snaplen 100
+  forebay run dumbbell --late exp:40us         as on a machine that is busy
 
 The memory that a run needs is estimated before it begins. What cannot fit even
 one at a time is refused; --memory with more than there is runs it all the same.
@@ -89,6 +91,11 @@ pub struct RunArgs {
     /// Override a key (repeatable). Indices start at 0: the first of flows is flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Packets leave late, as at a busy machine (repeatable): a time, exp:TIME for the mean of an
+    /// exponential distribution, or a JSON file of `forebay live`; for some links only with
+    /// LINKS= before it, such as 0-2,2-0=exp:40us
+    #[arg(long, value_name = "[LINKS=]DIST")]
+    pub late: Vec<Late>,
     /// Threads per run, at most the core count; results do not depend on it
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
@@ -124,6 +131,7 @@ impl RunArgs {
             seeds: Seeds(vec![1]),
             baseline: None,
             set: Vec::new(),
+            late: Vec::new(),
             threads: 1,
             jobs: None,
             memory: None,

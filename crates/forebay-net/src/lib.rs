@@ -34,8 +34,8 @@ pub use followers::in_a_circle;
 pub use host::{EndId, Host, HostContext, Received, Socket};
 pub use life::{After, AppSchedule, TimeDistribution, Writing};
 pub use link::{
-    AnyLink, FifoLink, Fragments, Impairment, LinkStats, LossModel, MiddleboxCounts, MiddleboxSpec,
-    QueuedLink, StripOptions, WireSpec,
+    AnyLink, Buckets, FifoLink, Fragments, Impairment, Lateness, LinkStats, LossModel,
+    MiddleboxCounts, MiddleboxSpec, QueuedLink, StripOptions, WireSpec,
 };
 pub use node::Node;
 pub use ports::PortTable;

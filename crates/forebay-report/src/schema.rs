@@ -219,6 +219,11 @@ pub const JSON: &[FieldDoc] = &[
     field(".runs[].wire.late_p50_us", "optional number", "Lateness of packets that left, median."),
     field(".runs[].wire.late_p99_us", "optional number", "The same, 99th percentile."),
     field(".runs[].wire.late_max_us", "optional number", "The same, maximum."),
+    field(
+        ".runs[].wire.late_us",
+        "optional list of lists",
+        "Distribution of the lateness: from and to, in us, and the number of packets.",
+    ),
     field(".runs[].wire.sent_packets", "optional integer", "Packets that left over wires."),
     field(
         ".runs[].wire.missing_packets",

@@ -74,6 +74,9 @@ pub struct WireReport {
     pub late_p99_us: f64,
     /// The same, maximum.
     pub late_max_us: f64,
+    /// The distribution of lateness: from and to, in us, and the number of packets, in buckets 2 to
+    /// 3 % wide.
+    pub late_us: Vec<(f64, f64, u64)>,
     /// Packets that left over wires.
     pub sent_packets: u64,
     /// Packets that were sent and did not arrive, those on their way at the end included.

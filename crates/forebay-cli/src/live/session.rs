@@ -192,6 +192,7 @@ fn report_of<R>(reports: &[NodeReport<R>]) -> WireReport {
         late_p50_us: us(quantile(0.5)),
         late_p99_us: us(quantile(0.99)),
         late_max_us: us(quantile(1.0)),
+        late_us: late.buckets().map(|(from, to, packets)| (us(from), us(to), packets)).collect(),
         sent_packets: sum(Count::Sent),
         missing_packets: sum(Count::Sent).saturating_sub(sum(Count::Received)),
         refused: refused.filter(|(_, number)| *number > 0).collect(),

@@ -3,6 +3,7 @@
 
 mod differences;
 mod junit;
+pub(crate) mod late;
 mod published;
 mod report;
 
@@ -143,7 +144,8 @@ pub(crate) fn load(
     let outline = text.outline(&options).map_err(Failure::input)?;
     let checked = check_outline(&outline, available_bytes);
     checked.map_err(|error| refused(args, error))?;
-    let scenario = text.scenario(&options).map_err(Failure::input)?;
+    let mut scenario = text.scenario(&options).map_err(Failure::input)?;
+    late::apply(&args.late, &mut scenario)?;
     args.baseline.as_ref().map_or(Ok(()), |name| check_baseline(name, &scenario.protocols))?;
     Ok(scenario)
 }

@@ -38,6 +38,10 @@ fn a_live_run_is_recorded_and_replayed_to_the_bit() {
     let run = &json["runs"][0];
     assert_eq!((&run["completed"], &run["wire"]["replayed"]), (&1.into(), &true.into()), "{run}");
     assert!(run["wire"]["sent_packets"].as_u64() > Some(300), "{run}");
+    desk.file("lived.json", &lived.stdout);
+    assert!(
+        desk.forebay(&["run", "small.toml", "--late", "lived.json"]).ok().stdout.contains("AFCT")
+    );
     let replayed = desk.forebay(&["replay", "record"]).ok();
     assert!(replayed.stdout.contains(": 4 of 4 places as recorded"), "{}", replayed.stdout);
     let again = desk.forebay(&["replay", "record", "--json"]).ok().json();
@@ -105,6 +109,42 @@ fn paced_runs_have_the_hash_of_the_simulation() {
     let paced = desk.forebay(&["live", "small.toml", "--paced", "--json"]).ok().json();
     let simulated = desk.forebay(&["run", "small.toml", "--json"]).ok().json();
     assert_eq!(paced["runs"][0]["trace_hash"], simulated["runs"][0]["trace_hash"]);
+}
+
+/// What a live run writes predicts, in simulation, what the machine does to a scheme.
+#[test]
+fn lateness_is_simulated() {
+    let desk = desk();
+    let hash = |arguments: &[&str]| {
+        let json =
+            desk.forebay(&[&["run", "small.toml", "--json"], arguments].concat()).ok().json();
+        let delay = json["runs"][0]["metrics"]["one_way_delay_mean_ms"].as_f64();
+        let notes = json["notes"].to_string();
+        (json["runs"][0]["trace_hash"].to_string(), delay.expect("a delay"), notes)
+    };
+    let (plain, drawn) = (hash(&[]), hash(&["--late", "exp:1ms"]));
+    assert_ne!(plain.0, drawn.0);
+    assert_eq!(drawn, hash(&["--late", "exp:1ms"]));
+    assert!(drawn.2.contains("by 1ms on average, exponential"), "{}", drawn.2);
+    // No link is full at first: the handshake and slow start are later by what each link is.
+    let (one, all) = (hash(&["--late", "r0-r1=1ms"]), hash(&["--late", "1ms"]));
+    assert!(one.1 > plain.1 && all.1 > one.1, "{} {} {}", plain.1, one.1, all.1);
+    assert!(one.2.contains("1 of 6 links, by 1ms"), "{}", one.2);
+    let file =
+        r#"{"runs": [{"wire": null}, {"wire": {"late_us": [[10, 20, 99], [900, 950, 1]]}}]}"#;
+    desk.file("live.json", file).file("none.json", r#"{"runs": [{}]}"#).file("bad.json", "{");
+    assert_ne!(hash(&["--late", "live.json"]).0, plain.0);
+    for (late, expected) in [
+        ("50", "expected a time such as 50us"),
+        ("r0-r9=50us", "r0-r9"),
+        ("none.json", "has no lateness of live runs"),
+        ("bad.json", "`bad.json`: "),
+        ("absent.json", "cannot read `absent.json`"),
+    ] {
+        let done = desk.forebay(&["run", "small.toml", "--late", late]);
+        assert_eq!(done.code, 2, "{late}: {}", done.stderr);
+        assert!(done.stderr.contains(expected), "{late}: {}", done.stderr);
+    }
 }
 
 #[test]

@@ -75,8 +75,8 @@ fn queued_link(
         }
         ChannelSpec::Bucket(bucket) => AnyChannel::Bucket(TokenBucket::new(*bucket)),
     };
-    let rng = Rng::new(seed, Stream::Link, id.0 as u64);
-    QueuedLink::over(&link.wire, pipeline, channel, rng, steady)
+    let draws = [Stream::Link, Stream::Lateness].map(|of| Rng::new(seed, of, id.0 as u64));
+    QueuedLink::over(&link.wire, pipeline, channel, draws, steady)
 }
 
 #[cfg(test)]

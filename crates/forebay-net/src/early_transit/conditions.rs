@@ -158,9 +158,7 @@ impl EarlyTransitPlan {
                 _ if general => Err(Ineligible::General),
                 _ if refused(Guard::Unchanged, changed) => Err(Ineligible::Changes),
                 _ if refused(Guard::Lossless, link.wire.loses()) => Err(Ineligible::Loss),
-                _ if refused(Guard::NoJitter, !link.wire.jitter.is_zero()) => {
-                    Err(Ineligible::Jitter)
-                }
+                _ if refused(Guard::NoJitter, !link.wire.is_even()) => Err(Ineligible::Jitter),
                 _ if refused(Guard::NoScheme, scheme) => Err(Ineligible::Scheme),
                 _ if link.wire.middlebox.is_some() => Err(Ineligible::Middlebox),
                 (ChannelSpec::Trace { .. }, _) => Err(Ineligible::Trace),

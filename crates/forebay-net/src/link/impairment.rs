@@ -1,5 +1,6 @@
 //! Impairments of a link: loss and jitter, drawn from the link's own random stream.
 
+use super::Lateness;
 use alloc::sync::Arc;
 use forebay_base::{Rng, Span};
 
@@ -53,6 +54,8 @@ pub struct Impairment {
     pub jitter: Span,
     /// A packet may overtake others if the delay falls, also without jitter.
     pub reorder: bool,
+    /// By how much packets leave too late, with the random numbers for it.
+    pub(crate) late: Option<(Lateness, Rng)>,
     rng: Rng,
     state: LossState,
 }
@@ -60,7 +63,8 @@ pub struct Impairment {
 impl Impairment {
     /// Impairments that draw from `rng`. Only jitter reorders.
     pub fn new(loss: f64, jitter: Span, rng: Rng) -> Impairment {
-        Impairment { loss, jitter, reorder: false, rng, state: LossState::Independent }
+        let (reorder, late, state) = (false, None, LossState::Independent);
+        Impairment { loss, jitter, reorder, late, rng, state }
     }
     /// The same with a model in place of independent losses.
     #[must_use]
@@ -84,6 +88,11 @@ impl Impairment {
     pub(crate) fn reorders(&self) -> bool {
         self.reorder || !self.jitter.is_zero()
     }
+    /// True if every packet takes the delay of the link and no more.
+    #[inline]
+    pub(crate) fn is_even(&self) -> bool {
+        !self.reorders() && self.late.is_none()
+    }
     /// Draw for the next packet: one number for loss if there is loss, one for jitter if there is
     /// jitter.
     pub(crate) fn draw(&mut self) -> Propagation {
@@ -94,10 +103,12 @@ impl Impairment {
         if lost {
             return Propagation::Lost;
         }
+        let late = self.late.as_mut().map_or(Span::ZERO, |(late, rng)| late.draw(rng));
         if self.jitter.is_zero() {
-            return Propagation::Arrives(Span::ZERO);
+            return Propagation::Arrives(late);
         }
-        Propagation::Arrives(Span::from_nanos(self.rng.below(self.jitter.as_nanos() + 1)))
+        let jitter = Span::from_nanos(self.rng.below(self.jitter.as_nanos() + 1));
+        Propagation::Arrives(late + jitter)
     }
     /// True if the model loses the next packet.
     #[inline(never)]

@@ -7,6 +7,7 @@
 
 mod fifo;
 mod impairment;
+mod lateness;
 mod middlebox;
 mod queued;
 mod recording;
@@ -16,6 +17,7 @@ mod wire;
 pub use fifo::FifoLink;
 pub(crate) use fifo::UpstreamGate;
 pub use impairment::{Impairment, LossModel};
+pub use lateness::{Buckets, Lateness};
 pub use middlebox::{Fragments, MiddleboxCounts, MiddleboxSpec, StripOptions};
 pub use queued::QueuedLink;
 pub use stats::LinkStats;

@@ -103,7 +103,7 @@ impl QueuedLink {
         pipeline.begin(channel.rate(Time::ZERO));
         let transparent = pipeline.is_transparent();
         let always_open = matches!(channel, AnyChannel::Constant(_));
-        let even = steady && !impairment.reorders();
+        let even = steady && impairment.is_even();
         QueuedLink {
             up: true,
             steady,
@@ -128,17 +128,18 @@ impl QueuedLink {
             impairment,
         }
     }
-    /// The same over this wire, whose losses and delays draw from `rng`. A link with a middlebox
+    /// The same over this wire, whose losses and delays draw from `rng`, and lateness from
+    /// `late_rng`. A link with a middlebox
     /// is not `steady`.
     pub(crate) fn over(
         wire: &WireSpec,
         pipeline: Pipeline,
         channel: AnyChannel,
-        rng: Rng,
+        [rng, late_rng]: [Rng; 2],
         steady: bool,
     ) -> QueuedLink {
         let (delay, overhead_bytes) = (wire.delay, wire.overhead_bytes);
-        let impairment = wire.impairment(rng);
+        let impairment = wire.impairment(rng, late_rng);
         let mut link =
             QueuedLink::new(pipeline, channel, delay, overhead_bytes, impairment, steady);
         if let Some(spec) = wire.middlebox.clone() {

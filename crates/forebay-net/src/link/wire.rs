@@ -1,6 +1,6 @@
 //! What a link does to packets, as a spec.
 
-use super::{Impairment, LossModel, MiddleboxSpec};
+use super::{Impairment, Lateness, LossModel, MiddleboxSpec};
 use forebay_base::{Rng, Span};
 
 /// The wire of one direction of a link: what happens to packets once they are transmitted, and what
@@ -18,6 +18,8 @@ pub struct WireSpec {
     pub loss: f64,
     /// Losses that are not independent of each other, in place of `loss`.
     pub loss_model: Option<LossModel>,
+    /// By how much packets leave too late, beside their delay; None: not at all.
+    pub late: Option<Lateness>,
     /// What stands between its transmitter and its wire; None: nothing.
     pub middlebox: Option<MiddleboxSpec>,
     /// Longest IP packet, in bytes.
@@ -35,6 +37,7 @@ impl Default for WireSpec {
             reorder: false,
             loss: 0.0,
             loss_model: None,
+            late: None,
             middlebox: None,
             mtu_bytes: 1500,
             overhead_bytes: 0,
@@ -47,16 +50,22 @@ impl WireSpec {
     pub fn loses(&self) -> bool {
         self.loss > 0.0 || self.loss_model.is_some()
     }
+    /// True if every packet that is not lost takes `delay` and no more.
+    pub fn is_even(&self) -> bool {
+        self.jitter.is_zero() && self.late.is_none()
+    }
     /// True if the seed makes a difference.
     pub fn is_random(&self) -> bool {
         self.loss > 0.0
             || matches!(self.loss_model, Some(LossModel::GilbertElliott { .. }))
             || !self.jitter.is_zero()
+            || self.late.as_ref().is_some_and(Lateness::is_random)
     }
-    /// Its losses and delays, drawn from `rng`.
-    pub(crate) fn impairment(&self, rng: Rng) -> Impairment {
+    /// Its losses and delays, drawn from `rng`, and how late packets leave from `late_rng`.
+    pub(crate) fn impairment(&self, rng: Rng, late_rng: Rng) -> Impairment {
         let mut impairment = Impairment::new(self.loss, self.jitter, rng);
         impairment.reorder = self.reorder;
+        impairment.late = self.late.clone().map(|late| (late, late_rng));
         match &self.loss_model {
             None => impairment,
             Some(model) => impairment.with_model(model),

@@ -124,6 +124,8 @@ impl LinkParams {
             reorder: value_or(&self.reorder, default.reorder),
             loss,
             loss_model,
+            // Of a machine, not of the network: only `forebay run --late` has it.
+            late: None,
             middlebox: self.middlebox.as_ref().and_then(|at| at.value.resolve()),
             mtu_bytes: value_or(&self.mtu_bytes, default.mtu_bytes),
             overhead_bytes: value_or(&self.overhead_bytes, overhead_bytes),

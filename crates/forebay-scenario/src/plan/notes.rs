@@ -7,7 +7,7 @@ use crate::model::attacks::Attack;
 use crate::{AlgorithmSpec, Scenario};
 use forebay_base::Time;
 use forebay_cc::Spec;
-use forebay_net::SchemeSpec;
+use forebay_net::{Lateness, SchemeSpec};
 
 impl Scenario {
     /// Notes for readers of its results: settings that are allowed and seldom meant.
@@ -15,6 +15,7 @@ impl Scenario {
         let mut notes = self.unused.clone();
         notes.extend(self.inrpp_notes());
         notes.extend(self.late_notes());
+        notes.extend(self.lateness_note());
         notes.extend(queues::notes(self));
         notes.extend(self.short_packet_notes());
         notes.extend(self.beside_notes());
@@ -22,6 +23,22 @@ impl Scenario {
         notes.extend(self.single_path_notes());
         notes.extend(self.path_buffer_notes());
         notes
+    }
+
+    /// Links for which packets leave late: no key of a scenario says so.
+    fn lateness_note(&self) -> Option<String> {
+        let wires = || self.links.iter().flat_map(|link| [&link.forward.wire, &link.reverse.wire]);
+        let late: Vec<&Lateness> = wires().filter_map(|wire| wire.late.as_ref()).collect();
+        let first = *late.first()?;
+        let how = match first {
+            _ if late.iter().any(|other| *other != first) => "by several distributions".to_string(),
+            Lateness::Constant(by) => format!("by {}", by.text()),
+            Lateness::Exponential(mean) => format!("by {} on average, exponential", mean.text()),
+            Lateness::Recorded(_) => "as recorded".to_string(),
+        };
+        let (late, all) = (late.len(), wires().count());
+        let wires = if late == all { "all links".into() } else { format!("{late} of {all} links") };
+        Some(format!("packets leave late for {wires}, {how} (--late; not in scenario.toml)"))
     }
 
     /// End points of Kick-Ass that take the order of its ports for a rate.

@@ -5,6 +5,7 @@ mod early_transit;
 mod events;
 mod fabric;
 mod fragments;
+mod lateness;
 mod lives;
 mod middleboxes;
 mod random;
