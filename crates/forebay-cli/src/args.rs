@@ -1,6 +1,6 @@
 //! The command line: what may be asked, and the texts that explain it.
 
-use crate::run::late::Late;
+use crate::late::Late;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
 use std::path::PathBuf;

@@ -18,6 +18,7 @@ mod explain;
 mod failure;
 mod huge_pages;
 mod interrupt;
+mod late;
 mod list;
 #[cfg(target_os = "linux")]
 mod live;

@@ -3,7 +3,6 @@
 
 mod differences;
 mod junit;
-pub(crate) mod late;
 mod published;
 mod report;
 
@@ -13,6 +12,7 @@ use crate::args::{ResultArgs, RunArgs};
 use crate::expect::{self, ranges};
 use crate::failure::Failure;
 use crate::interrupt;
+use crate::late;
 use crate::output::is_same_file;
 use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;

@@ -31,7 +31,7 @@ fn constant_lateness_is_a_longer_delay() {
         // It would take the place of the longer delay.
         spec.events.retain(|event| !matches!(event.event, NetEvent::Delay(..)));
         let mut longer = spec.clone();
-        longer.links.iter_mut().step_by(3).for_each(|link| link.wire.delay = link.wire.delay + by);
+        longer.links.iter_mut().step_by(3).for_each(|link| link.wire.delay += by);
         let expected = run(&longer, seed, Options::default());
         let found = run(&late(&spec, &Lateness::Constant(by)), seed, Options::default());
         assert_eq!(found, expected, "network {seed}");
