@@ -148,6 +148,13 @@ impl OptionList {
         self.bytes[at..at + data.len()].copy_from_slice(data);
         true
     }
+    /// The value and the echo of the first timestamps option (RFC 7323 section 3.2), wherever it
+    /// stands. None if there is none, or one of another length.
+    pub fn timestamps(&self) -> Option<(u32, u32)> {
+        let (value, echo) = self.find(kind::TIMESTAMPS)?.split_first_chunk()?;
+        let word = u32::from_be_bytes;
+        Some((word(*value), word(echo.try_into().ok()?)))
+    }
     /// The SACK blocks of the first SACK option, first block first.
     pub fn sack_blocks(&self) -> SackBlocks<'_> {
         SackBlocks { bytes: self.find(kind::SACK).unwrap_or(&[]) }

@@ -107,13 +107,15 @@ impl Workload {
     /// Make the server of a flow for its first packet. None if that cannot be its first.
     #[cold]
     pub(crate) fn accept(&self, flow: FlowId, packet: &Packet) -> Option<Connection> {
-        if self.paths(flow)[0].src.0 != ANY_PEER {
-            return Some(self.connection(flow, Role::Server));
+        let peer = Endpoint { addr: packet.src(), port: packet.ports()?.0 };
+        let paths = self.paths(flow);
+        if paths[0].src.0 != ANY_PEER {
+            let is_known = paths.iter().any(|path| path.src.0 == peer);
+            return is_known.then(|| self.connection(flow, Role::Server));
         }
         let flags = packet.tcp_fields()?.flags;
         let opens =
             flags.has(TcpFlags::SYN) && !flags.has(TcpFlags(TcpFlags::ACK.0 | TcpFlags::RST.0));
-        let peer = Endpoint { addr: packet.src(), port: packet.ports()?.0 };
         opens.then(|| self.connection_with(flow, Role::Server, Some(peer)))
     }
     /// Make one end of a flow.

@@ -116,6 +116,9 @@ impl Host {
         let socket = &mut self.sockets[entry.socket.index()];
         let (path, transport) = (entry.path as usize, socket.transport);
         let connection = socket.connection_for_packet(cx.workload, packet)?;
+        if !connection.is_from_peer(path, packet) {
+            return None;
+        }
         let refused = if pieces == 1 {
             if connection.wants_pieces() {
                 connection.on_piece(cx.now, path, &view_of_whole(packet, cx.arena));

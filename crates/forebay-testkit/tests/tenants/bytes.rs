@@ -2,8 +2,8 @@
 
 use crate::stage::{line, newreno};
 use forebay_base::{
-    Addr, Arena, DropLog, DropReason, FlowId, Histogram, IpVersion, PortId, Rate, Rng, SocketId,
-    Span, Stream, TcpFields, Time,
+    Addr, Arena, DropLog, DropReason, Endpoint, FlowId, Histogram, IpVersion, PortId, Rate, Rng,
+    SocketId, Span, Stream, TcpFields, TcpFlags, TcpOptions, Time, kind,
 };
 use forebay_cc::AnyFeedback;
 use forebay_net::{Host, HostBuilder, HostContext, ReassemblyLimits, TransportSpec, Workload};
@@ -28,6 +28,7 @@ struct Alone {
     host: Host,
     workload: Arc<Workload>,
     socket: SocketId,
+    local: Endpoint,
     arena: Arena,
     drops: DropLog,
     plan: AddressPlan,
@@ -42,7 +43,7 @@ impl Alone {
     fn new(
         addr: u32,
         sends: Vec<u8>,
-        add: impl FnOnce(&mut HostBuilder, u16) -> SocketId,
+        add: impl FnOnce(&mut HostBuilder, u16) -> (SocketId, Endpoint),
     ) -> Alone {
         let mut builder = HostBuilder::new(IpVersion::V4, 7, ReassemblyLimits::default());
         assert_eq!(builder.interface(Addr(addr)), PORT);
@@ -54,12 +55,13 @@ impl Alone {
             controller: Arc::new(newreno),
             feedback: Arc::new(|| AnyFeedback::None),
         });
-        let socket = add(&mut builder, transport);
+        let (socket, local) = add(&mut builder, transport);
         let (host, workload) = builder.build();
         Alone {
             host,
             workload,
             socket,
+            local,
             arena: Arena::default(),
             drops: DropLog::default(),
             plan: AddressPlan::default(),
@@ -126,69 +128,200 @@ impl Alone {
 }
 
 /// An ACK that belongs to nothing.
-fn stray_ack(to: forebay_base::Endpoint) -> Vec<u8> {
+fn stray_ack(to: Endpoint) -> Vec<u8> {
     let (mut arena, mut bytes) = (Arena::default(), Vec::new());
-    let from = forebay_base::Endpoint { addr: Addr(9), port: 9 };
+    let from = Endpoint { addr: Addr(9), port: 9 };
     let packet = forebay_base::Packet::tcp(IpVersion::V4, from, to, TcpFields::default(), 0);
     emit(&packet, &arena, &AddressPlan::default(), &mut bytes).expect("in the plan");
     arena.free(packet);
     bytes
 }
 
-/// A client and a server, each with the four verbs and nothing else, over a wire that loses 2 % of
-/// the packets and takes 5 ms.
-#[test]
-fn two_hosts_by_hand_carry_a_megabyte_over_a_lossy_wire() {
-    let (sent, mut local) = (random_bytes(MEGABYTE), None);
-    let server = Alone::new(1, Vec::new(), |builder, transport| {
-        let (socket, end) = builder.listen(PORT, transport);
-        local = Some(end);
-        socket
+/// A client that sends `sent`, and a server.
+fn client_and_server(sent: &[u8]) -> [Alone; 2] {
+    let server = Alone::new(1, Vec::new(), |builder, transport| builder.listen(PORT, transport));
+    let (peer, bytes) = (server.local, sent.len() as u64);
+    let client = Alone::new(0, sent.to_vec(), |builder, transport| {
+        builder.connect(PORT, peer, transport, Some(bytes))
     });
-    let peer = local.expect("it listens");
-    let client = Alone::new(0, sent.clone(), |builder, transport| {
-        builder.connect(PORT, peer, transport, Some(MEGABYTE as u64)).0
-    });
-    let mut ends = [client, server];
-    ends[1].receive(Time::ZERO, &stray_ack(peer));
-    assert!(ends[1].connection().is_none() && ends[1].drops.count(DropReason::NoSocket) == 1);
+    [client, server]
+}
 
-    let mut rng = Rng::new(2, Stream::Test, 0);
-    let mut wire: BTreeMap<(Time, u64), (usize, Vec<u8>)> = BTreeMap::new();
-    let (mut now, mut count, mut lost) = (Time::ZERO, 0, 0);
+/// Let both talk, with the four verbs and nothing else, over a wire that takes 5 ms. `wire` says
+/// what of a packet arrives, given the number of the host it is for and that host. When the last
+/// ended.
+fn talk(
+    ends: &mut [Alone; 2],
+    mut wire: impl FnMut(usize, Vec<u8>, &mut Alone, Time) -> Option<Vec<u8>>,
+) -> Time {
+    let mut under_way: BTreeMap<(Time, u64), (usize, Vec<u8>)> = BTreeMap::new();
+    let (mut now, mut count) = (Time::ZERO, 0);
     let socket = ends[0].socket;
     ends[0].call(now, |host, cx| host.open(socket, cx));
     while ends.iter().any(|end| end.ended().is_none()) {
         for (from, end) in ends.iter_mut().enumerate() {
             for bytes in end.send(now) {
                 count += 1;
-                if rng.chance(0.02) {
-                    lost += 1;
-                    continue;
-                }
-                wire.insert((now + Span::from_millis(5), count), (1 - from, bytes));
+                under_way.insert((now + Span::from_millis(5), count), (1 - from, bytes));
             }
         }
-        let arrival = wire.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
+        let arrival = under_way.first_key_value().map_or(Time::MAX, |((at, _), _)| *at);
         now = ends.iter().map(Alone::next_timeout).min().expect("two").min(arrival);
         assert!(now < Time::from_secs(1000), "stalled");
-        for end in &mut ends {
+        for end in ends.iter_mut() {
             if end.next_timeout() <= now {
                 let socket = end.socket;
                 end.call(now, |host, cx| host.on_timeout(socket, cx));
             }
         }
         if arrival <= now {
-            let (_, (to, bytes)) = wire.pop_first().expect("just seen");
-            ends[to].receive(now, &bytes);
+            let (_, (to, bytes)) = under_way.pop_first().expect("just seen");
+            if let Some(bytes) = wire(to, bytes, &mut ends[to], now) {
+                ends[to].receive(now, &bytes);
+            }
         }
     }
+    now
+}
+
+/// All of `sent` has arrived, and nothing is left.
+fn assert_carried(ends: &[Alone; 2], sent: &[u8]) {
     assert!(ends.iter().all(|end| end.ended() == Some(EndCause::Finished)));
-    assert!(lost > 10, "{lost} of {count}");
     assert!(ends[1].received == sent, "other bytes came than were sent");
     let progress = ends[0].connection().expect("open").progress();
-    assert_eq!(progress.acked_bytes, MEGABYTE as u64, "none is needed any more");
+    assert_eq!(progress.acked_bytes, sent.len() as u64, "none is needed any more");
     assert!(ends.iter().all(|end| end.arena.live() == 0));
+}
+
+#[test]
+fn two_hosts_by_hand_carry_a_megabyte_over_a_lossy_wire() {
+    let sent = random_bytes(MEGABYTE);
+    let mut ends = client_and_server(&sent);
+    let (mut rng, mut count, mut lost) = (Rng::new(2, Stream::Test, 0), 0, 0);
+    talk(&mut ends, |_, bytes, _, _| {
+        count += 1;
+        let is_lost = rng.chance(0.02);
+        lost += usize::from(is_lost);
+        (!is_lost).then_some(bytes)
+    });
+    assert!(lost > 10, "{lost} of {count}");
+    assert_carried(&ends, &sent);
+}
+
+/// Where the header of TCP begins.
+const TCP: usize = 20;
+
+/// The segment with its options as Linux orders them: `MSS SACK TS NOP WS` on a SYN, `NOP NOP TS`
+/// first on all others. They are as long as Forebay's.
+fn as_linux_writes(mut bytes: Vec<u8>) -> Vec<u8> {
+    let end = TCP + usize::from(bytes[TCP + 12] >> 4) * 4;
+    let list = bytes[TCP + 20..end].to_vec();
+    let options: Vec<(u8, Vec<u8>)> =
+        TcpOptions::new(&list).map(|option| (option.kind, option.data.to_vec())).collect();
+    let find = |kind: u8| options.iter().find(|option| option.0 == kind);
+    let (kinds, is_syn) = match find(kind::MSS) {
+        Some(_) => (
+            &[kind::MSS, kind::SACK_PERMITTED, kind::TIMESTAMPS, kind::NOP, kind::WINDOW_SCALE][..],
+            true,
+        ),
+        None => (&[kind::NOP, kind::NOP, kind::TIMESTAMPS][..], false),
+    };
+    let mut written = Vec::new();
+    for &kind in kinds {
+        match find(kind) {
+            Some((_, data)) => {
+                written.extend([kind, data.len() as u8 + 2]);
+                written.extend(data);
+            }
+            None => written.push(kind::NOP),
+        }
+    }
+    assert_eq!(written.len(), list.len(), "SYN: {is_syn}, {options:?}");
+    bytes[TCP + 20..end].copy_from_slice(&written);
+    seal(&mut bytes);
+    bytes
+}
+
+/// The complement of the sum of all words (RFC 1071), by hand.
+fn checksum(bytes: &[u8], more: u32) -> [u8; 2] {
+    let words =
+        bytes.chunks(2).map(|pair| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0)));
+    let mut sum = words.sum::<u32>() + more;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    (!(sum as u16)).to_be_bytes()
+}
+
+/// Make both checksums right: that of the IPv4 header, and that over pseudo header and segment
+/// (RFC 9293 section 3.1).
+fn seal(bytes: &mut [u8]) {
+    bytes[10..12].fill(0);
+    let of_ip = checksum(&bytes[..TCP], 0);
+    bytes[10..12].copy_from_slice(&of_ip);
+    bytes[TCP + 16..TCP + 18].fill(0);
+    let of_tcp = checksum(&bytes[12..], 6 + (bytes.len() - TCP) as u32);
+    bytes[TCP + 16..TCP + 18].copy_from_slice(&of_tcp);
+}
+
+/// Linux does not write timestamps first. They are agreed on and used all the same: every packet
+/// comes when it did, and each carries them.
+#[test]
+fn timestamps_are_read_where_linux_writes_them() {
+    let sent = random_bytes(MEGABYTE);
+    let mut ends = client_and_server(&sent);
+    let plain = talk(&mut ends, |_, bytes, _, _| Some(bytes));
+    let [samples, _] = ends.each_ref().map(|end| end.connection().expect("open").rtt_summary(0));
+    let mut linux = client_and_server(&sent);
+    let mut packets = 0;
+    let took = talk(&mut linux, |_, bytes, _, _| {
+        packets += 1;
+        let options_bytes = usize::from(bytes[TCP + 12] >> 4) * 4 - 20;
+        assert!(options_bytes >= 12, "packet {packets} has no timestamps");
+        Some(as_linux_writes(bytes))
+    });
+    assert_carried(&linux, &sent);
+    assert_eq!(took, plain);
+    assert_eq!(linux[0].connection().expect("open").rtt_summary(0), samples);
+}
+
+/// Who knows the port and the sequence number of one end, and not both of the other, is not inside.
+#[test]
+fn a_reset_counts_only_from_the_peer() {
+    for (wrong_port, wrong_addr) in [(true, false), (false, true), (false, false)] {
+        let sent = random_bytes(100_000);
+        let mut ends = client_and_server(&sent);
+        let (mut packets, mut forged) = (0, false);
+        talk(&mut ends, |to, bytes, host, now| {
+            packets += u64::from(to == 1);
+            if packets == 20 && !forged {
+                forged = true;
+                let mut reset = bytes[..40].to_vec();
+                reset[2..4].copy_from_slice(&40u16.to_be_bytes());
+                reset[TCP + 12..TCP + 14].copy_from_slice(&[5 << 4, TcpFlags::RST.0]);
+                reset[15] ^= u8::from(wrong_addr) * 2;
+                reset[TCP + 1] ^= u8::from(wrong_port);
+                seal(&mut reset);
+                host.receive(now, &reset);
+                let refused = host.drops.count(DropReason::NoSocket) == 1;
+                assert_eq!(refused, wrong_port || wrong_addr);
+                let open = host.ended().is_none();
+                assert_eq!(open, wrong_port || wrong_addr, "{:?}", host.ended());
+            }
+            Some(bytes)
+        });
+        assert!(forged);
+        if wrong_port || wrong_addr {
+            assert_carried(&ends, &sent);
+        }
+    }
+}
+
+#[test]
+fn a_stray_ack_meets_no_socket() {
+    let [_, mut server] = client_and_server(&[0; 10]);
+    server.receive(Time::ZERO, &stray_ack(server.local));
+    assert!(server.connection().is_none() && server.drops.count(DropReason::NoSocket) == 1);
 }
 
 /// The same through two routers in real time, over UDP sockets, over one path and over two.

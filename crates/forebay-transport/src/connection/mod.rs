@@ -123,6 +123,13 @@ impl Connection {
         self.refresh();
     }
 
+    /// True if a segment for path `path` came from the peer of the path: the other two of the four
+    /// that name a connection (RFC 9293 section 3.3.1).
+    #[inline]
+    pub fn is_from_peer(&self, path: usize, packet: &Packet) -> bool {
+        self.paths[path].is_from_peer(packet)
+    }
+
     /// A TCP segment for path `path` came. The caller keeps the packet and ends it: as delivered,
     /// or as dropped for the reason given, if nothing of it was taken.
     #[inline(always)]

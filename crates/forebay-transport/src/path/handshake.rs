@@ -106,6 +106,12 @@ impl Handshake {
     pub(super) fn addresses(&self) -> (Addr, Addr) {
         (self.local.addr, self.remote.addr)
     }
+    /// The packet came from the peer: from its address and its port.
+    #[inline]
+    pub(super) fn is_from_peer(&self, packet: &Packet) -> bool {
+        let Endpoint { addr, port } = self.remote;
+        packet.src() == addr && packet.ports().is_some_and(|(from, _)| from == port)
+    }
     #[inline]
     pub(super) fn is_server(&self) -> bool {
         self.role == Role::Server

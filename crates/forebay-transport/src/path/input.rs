@@ -46,7 +46,8 @@ impl Incoming {
             ack: tcp.ack,
             flags: tcp.flags,
             window: tcp.window,
-            timestamps: tcp.timestamps,
+            // Forebay writes them first, others where they like.
+            timestamps: tcp.timestamps.or_else(|| options_of(packet, arena)?.timestamps()),
             payload: packet.payload_len() as u64,
             ecn: packet.ecn(),
             wire_len: packet.wire_len(),
@@ -67,7 +68,7 @@ impl Incoming {
     }
 }
 
-/// TCP options other than timestamps, if it has any.
+/// TCP options other than timestamps at the beginning, if it has any.
 #[inline]
 pub(crate) fn options_of<'a>(packet: &Packet, arena: &'a Arena) -> Option<&'a OptionList> {
     packet.cold_part(arena).map(|cold| &cold.tcp_options).filter(|o| !o.is_empty())

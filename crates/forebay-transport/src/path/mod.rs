@@ -24,7 +24,7 @@ use crate::config::TcpConfig;
 use crate::mptcp::{MOST_SIGNAL_BYTES, SIGNAL_BYTES};
 use crate::ranges::{Range, RangeSet};
 use fast_path::FastPathState;
-use forebay_base::{Histogram, IpVersion, OptionList, PortId, Span, TcpFlags, Time};
+use forebay_base::{Histogram, IpVersion, OptionList, Packet, PortId, Span, TcpFlags, Time};
 use forebay_cc::{Congestion, CongestionCause, Controller, PieceView, SeriesSample, Sibling};
 use handshake::Handshake;
 use mapping::Mapping;
@@ -131,6 +131,11 @@ impl Path {
         }
     }
 
+    /// The packet came from the peer of this path.
+    #[inline]
+    pub(crate) fn is_from_peer(&self, packet: &Packet) -> bool {
+        self.handshake.is_from_peer(packet)
+    }
     /// The host port that it leaves through.
     pub(crate) fn port(&self) -> PortId {
         self.handshake.port()
