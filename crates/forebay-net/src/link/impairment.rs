@@ -1,6 +1,7 @@
 //! Impairments of a link: loss and jitter, drawn from the link's own random stream.
 
 use super::Lateness;
+use alloc::boxed::Box;
 use alloc::sync::Arc;
 use forebay_base::{Rng, Span};
 
@@ -55,7 +56,7 @@ pub struct Impairment {
     /// A packet may overtake others if the delay falls, also without jitter.
     pub reorder: bool,
     /// By how much packets leave too late, with the random numbers for it.
-    pub(crate) late: Option<(Lateness, Rng)>,
+    pub(crate) late: Option<Box<(Lateness, Rng)>>,
     rng: Rng,
     state: LossState,
 }
@@ -103,12 +104,15 @@ impl Impairment {
         if lost {
             return Propagation::Lost;
         }
-        let late = self.late.as_mut().map_or(Span::ZERO, |(late, rng)| late.draw(rng));
         if self.jitter.is_zero() {
-            return Propagation::Arrives(late);
+            return Propagation::Arrives(Span::ZERO);
         }
-        let jitter = Span::from_nanos(self.rng.below(self.jitter.as_nanos() + 1));
-        Propagation::Arrives(late + jitter)
+        Propagation::Arrives(Span::from_nanos(self.rng.below(self.jitter.as_nanos() + 1)))
+    }
+    /// By how much the next packet is late.
+    #[inline(never)]
+    pub(crate) fn draw_late(&mut self) -> Span {
+        self.late.as_mut().map_or(Span::ZERO, |of| of.0.draw(&mut of.1))
     }
     /// True if the model loses the next packet.
     #[inline(never)]

@@ -444,6 +444,9 @@ impl QueuedLink {
             }
             Propagation::Arrives(extra) => {
                 let mut arrival = departed + self.delay + extra;
+                if self.impairment.late.is_some() {
+                    arrival += self.impairment.draw_late();
+                }
                 if arrival < self.last_arrival {
                     if self.impairment.reorders() {
                         packet.set_hop_time(arrival);

@@ -1,6 +1,7 @@
 //! What a link does to packets, as a spec.
 
 use super::{Impairment, Lateness, LossModel, MiddleboxSpec};
+use alloc::boxed::Box;
 use forebay_base::{Rng, Span};
 
 /// The wire of one direction of a link: what happens to packets once they are transmitted, and what
@@ -65,7 +66,7 @@ impl WireSpec {
     pub(crate) fn impairment(&self, rng: Rng, late_rng: Rng) -> Impairment {
         let mut impairment = Impairment::new(self.loss, self.jitter, rng);
         impairment.reorder = self.reorder;
-        impairment.late = self.late.clone().map(|late| (late, late_rng));
+        impairment.late = self.late.clone().map(|late| Box::new((late, late_rng)));
         match &self.loss_model {
             None => impairment,
             Some(model) => impairment.with_model(model),
