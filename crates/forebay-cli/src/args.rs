@@ -277,6 +277,9 @@ pub struct CompareArgs {
     /// Override a key (repeatable). Indices start at 0: the first of flows is flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// Print the judged figures as Markdown, for pages
+    #[arg(long, conflicts_with = "json")]
+    pub markdown: bool,
     #[command(flatten)]
     pub results: ResultArgs,
 }

@@ -20,6 +20,8 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Live runs of a protocol are tried so often in all, or twice as often as they are wanted if that
 /// is more.
 const TRIES: usize = 20;
+/// What the note of a run that is left out begins with.
+const UNFIT: &str = "left out, unfit";
 /// Beside the two folders of results.
 const PAGE: &str = "compare.html";
 
@@ -49,10 +51,11 @@ pub fn compare(
 ) -> Result<(), Failure> {
     let text = ScenarioText::read(&args.scenario).map_err(Failure::input)?;
     let (wanted, within) = (usize::from(args.live), args.within / 100.0);
+    let markdown = args.markdown;
     let folders = Folders::of(&args.results);
     let runs = args.into_run(text.name());
     let scenario = run::load(&runs.run, registry, &text, forebay_lab::available_bytes())?;
-    let both = Both { runs, scenario: &scenario, folders, wanted, within };
+    let both = Both { runs, scenario: &scenario, folders, wanted, within, markdown };
     isolated(out, || both.compare(paint))
 }
 
@@ -93,6 +96,7 @@ struct Both<'a> {
     /// Live runs of each protocol.
     wanted: usize,
     within: f64,
+    markdown: bool,
 }
 
 /// The live runs that there were.
@@ -139,6 +143,8 @@ impl Both<'_> {
                 Comparison { agreement: &agreement, unfit, simulated: &simulated, live: &live };
             serde_json::to_writer(&mut out, &whole).map_err(io::Error::from)?;
             writeln!(out)?;
+        } else if self.markdown {
+            out.write_all(self.markdown(&agreement, &live).as_bytes())?;
         } else {
             out.write_all(self.text(&agreement, &live, page, paint).as_bytes())?;
         }
@@ -202,6 +208,30 @@ impl Both<'_> {
     }
 }
 
+impl Both<'_> {
+    /// A line for each figure that is judged, and the notes.
+    fn markdown(&self, agreement: &[Agreement], live: &Summary) -> String {
+        let mut text = String::from(
+            "| | figure | simulated | live | difference | |\n|---|---|---|---|---|---|\n",
+        );
+        for of in agreement {
+            let judged = of.figures.iter().filter(|figure| figure.verdict != Verdict::Unjudged);
+            for figure in judged {
+                let (label, cells) = cells(figure);
+                let _ = writeln!(text, "| {} | {label} | {} |", of.label, cells.join(" | "));
+            }
+        }
+        text.push('\n');
+        let about = |note: &&String| {
+            agreement.iter().any(|of| note.starts_with(&of.label)) || note.starts_with(UNFIT)
+        };
+        for note in live.notes.iter().filter(about) {
+            let _ = writeln!(text, "- {note}");
+        }
+        text
+    }
+}
+
 impl Session<'_> {
     /// Run it until the machine was not too busy, and keep that run. False if there is none.
     fn repeat(
@@ -233,7 +263,7 @@ impl Session<'_> {
 impl UnfitRun {
     fn told(&self) -> String {
         let UnfitRun { protocol, seed, reasons } = self;
-        format!("left out, unfit: {protocol} with seed {seed}: {}", reasons.join("; "))
+        format!("{UNFIT}: {protocol} with seed {seed}: {}", reasons.join("; "))
     }
 }
 
@@ -253,26 +283,32 @@ fn verdict(of: &Agreement) -> String {
 fn table(of: &Agreement) -> Table {
     let mut table = Table::new(["simulated", "live", "difference"].map(String::from).to_vec());
     for figure in &of.figures {
-        let Figure { simulated, simulated_ci95, live, live_ci95, unit, typical, .. } = figure;
-        let estimate = |mean: &Option<f64>, ci95: &Option<[f64; 2]>| {
-            mean.map(|mean| Estimate { mean, ci95: *ci95 })
-        };
-        let values = [estimate(simulated, simulated_ci95), estimate(live, live_ci95)];
-        let (unit, mut cells) = row_of_group(*unit, *typical, &values);
-        let share = match (simulated, live) {
-            (Some(a), Some(b)) if *a != 0.0 => format!("{:+.2} %", (b / a - 1.0) * 100.0),
-            _ => "-".to_string(),
-        };
-        let word = match figure.verdict {
-            Verdict::Agree => "agree",
-            Verdict::Differ => "DIFFER",
-            Verdict::Unjudged => "",
-        };
-        cells.push(format!("{word} {share}").trim_start().to_string());
-        let comma = if unit.is_empty() { "" } else { ", " };
-        table.push(format!("{}{comma}{unit}", figure.label), cells);
+        let (label, [simulated, live, share, word]) = cells(figure);
+        let difference = format!("{word} {share}").trim_start().to_string();
+        table.push(label, vec![simulated, live, difference]);
     }
     table
+}
+
+/// What a figure is called with its unit; simulated, live, by how much they differ, the verdict.
+fn cells(figure: &Figure) -> (String, [String; 4]) {
+    let Figure { simulated, simulated_ci95, live, live_ci95, unit, typical, .. } = *figure;
+    let estimate = |mean: Option<f64>, ci95| mean.map(|mean| Estimate { mean, ci95 });
+    let values = [estimate(simulated, simulated_ci95), estimate(live, live_ci95)];
+    let (unit, cells) = row_of_group(unit, typical, &values);
+    let [simulated_text, live_text] = <[String; 2]>::try_from(cells).expect("a cell for each");
+    let share = match (simulated, live) {
+        (Some(a), Some(b)) if a != 0.0 => format!("{:+.2} %", (b / a - 1.0) * 100.0),
+        _ => "-".to_string(),
+    };
+    let word = match figure.verdict {
+        Verdict::Agree => "agree",
+        Verdict::Differ => "DIFFER",
+        Verdict::Unjudged => "",
+    };
+    let comma = if unit.is_empty() { "" } else { ", " };
+    let label = format!("{}{comma}{unit}", figure.label);
+    (label, [simulated_text, live_text, share, word.to_string()])
 }
 
 fn outcome(agreement: &[Agreement], too_few: &[String], interrupted: bool) -> Result<(), Failure> {
