@@ -122,8 +122,8 @@ impl Drop for Marked {
     }
 }
 
-fn pause(ms: u64) {
-    #[expect(clippy::disallowed_methods, reason = "it waits for other processes")]
+pub fn pause(ms: u64) {
+    #[expect(clippy::disallowed_methods, reason = "it waits for other processes or the kernel")]
     thread::sleep(Duration::from_millis(ms));
 }
 
