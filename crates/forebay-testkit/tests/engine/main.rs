@@ -5,6 +5,7 @@ mod early_transit;
 mod events;
 mod fabric;
 mod fragments;
+mod hostile;
 mod lateness;
 mod lives;
 mod middleboxes;

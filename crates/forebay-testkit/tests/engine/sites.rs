@@ -12,14 +12,14 @@ use forebay_testkit::{lives, random};
 
 /// Inputs of a place in the order in which they were pushed, each with the time at which it was
 /// executed.
-type Inputs = Vec<(Time, LinkId, Vec<u8>)>;
+pub type Inputs = Vec<(Time, LinkId, Vec<u8>)>;
 
 /// What a place did.
 #[derive(Debug, PartialEq, Eq)]
-struct Outcome {
-    hash: u64,
+pub struct Outcome {
+    pub hash: u64,
     arrivals: TraceSum,
-    conservation: Conservation,
+    pub conservation: Conservation,
 }
 
 fn outcome(site: &Site) -> Outcome {
@@ -33,7 +33,7 @@ fn site(spec: &NetSpec, seed: u64, place: &Place) -> Site {
 
 /// Each node at one of up to four places. Some hosts are not Forebay's for the place of their
 /// router: their links are emulated there too.
-fn places(spec: &NetSpec, rng: &mut Rng) -> Vec<Place> {
+pub fn places(spec: &NetSpec, rng: &mut Rng) -> Vec<Place> {
     let mut places = vec![Place::default(); 1 + rng.below(4) as usize];
     let mut owner = Vec::new();
     for node in (0..spec.nodes.len() as u32).map(NodeId) {
@@ -53,6 +53,17 @@ fn places(spec: &NetSpec, rng: &mut Rng) -> Vec<Place> {
 /// Run all places to `end` with turns of random length; what leaves one comes to the other up to
 /// 3 ms late, or never. The inputs of each, and what it did.
 fn live(spec: &NetSpec, seed: u64, places: &[Place], end: Time) -> (Vec<Inputs>, Vec<Outcome>) {
+    live_over(spec, seed, places, end, |_, _| ())
+}
+
+/// The same over wires that do `harm` to packets.
+pub fn live_over(
+    spec: &NetSpec,
+    seed: u64,
+    places: &[Place],
+    end: Time,
+    mut harm: impl FnMut(&mut Rng, &mut Vec<u8>),
+) -> (Vec<Inputs>, Vec<Outcome>) {
     let mut rng = Rng::new(seed, Stream::Test, 90);
     let mut sites: Vec<Site> = places.iter().map(|place| site(spec, seed, place)).collect();
     let to = |link: LinkId| {
@@ -81,7 +92,9 @@ fn live(spec: &NetSpec, seed: u64, places: &[Place], end: Time) -> (Vec<Inputs>,
                 assert!(at <= now);
                 if !rng.chance(0.01) {
                     let late = Span::from_nanos(rng.below(3_000_000));
-                    wire.push((at + late, link, bytes.to_vec()));
+                    let mut bytes = bytes.to_vec();
+                    harm(&mut rng, &mut bytes);
+                    wire.push((at + late, link, bytes));
                 }
             });
         }
@@ -91,7 +104,7 @@ fn live(spec: &NetSpec, seed: u64, places: &[Place], end: Time) -> (Vec<Inputs>,
 }
 
 /// One place again, with its inputs in other turns: each is pushed any time before its own.
-fn again(
+pub fn again(
     spec: &NetSpec,
     seed: u64,
     place: &Place,
