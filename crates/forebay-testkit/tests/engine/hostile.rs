@@ -115,6 +115,10 @@ fn nothing_that_comes_over_a_wire_does_harm() {
     let mut struck = 0;
     for seed in 0..networks() {
         let spec = spec(seed);
+        #[expect(clippy::print_stdout, reason = "shown where the test fails")]
+        {
+            println!("network {seed}");
+        }
         let places = places(&spec, &mut Rng::new(seed, Stream::Test, 94));
         let mut before: Vec<Vec<u8>> = Vec::new();
         let harm = |rng: &mut Rng, packet: &mut Vec<u8>| {
