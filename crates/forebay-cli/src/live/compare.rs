@@ -6,7 +6,7 @@ use crate::args::{CompareArgs, LiveRun, ResultArgs};
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::run::{self, Job, Watched};
-use crate::terminal::{Estimate, Paint, Table, row_of_group};
+use crate::terminal::{Estimate, Paint, Table, row_of_group, wrap};
 use forebay_lab::report::write_comparison_against;
 use forebay_lab::scenario::{Registry, Scenario, ScenarioText};
 use forebay_lab::{Agreement, Figure, Store, Summary, Sweep, Verdict};
@@ -226,7 +226,7 @@ impl Both<'_> {
             agreement.iter().any(|of| note.starts_with(&of.label)) || note.starts_with(UNFIT)
         };
         for note in live.notes.iter().filter(about) {
-            let _ = writeln!(text, "- {note}");
+            let _ = writeln!(text, "- {}", wrap(note, 2).trim());
         }
         text
     }
