@@ -103,20 +103,21 @@ fn seal(packet: &mut [u8]) {
 
 #[test]
 fn nothing_that_comes_over_a_wire_does_harm() {
-    does_no_harm(300);
+    // In the last a connection that has finished was reset while an ACK was due.
+    does_no_harm((0..300).chain([13_707]));
 }
 
-/// In network 13 707 a socket of INRPP asks for the same instant without end.
 #[test]
-#[ignore = "the long form: ten minutes; it fails"]
+#[ignore = "the long form: ten minutes"]
 fn nothing_does_harm_in_many_networks() {
-    does_no_harm(100_000);
+    does_no_harm(0..100_000);
 }
 
-fn does_no_harm(networks: u64) {
+fn does_no_harm(networks: impl Iterator<Item = u64>) {
     let end = Time::from_secs(2);
-    let mut struck = 0;
-    for seed in 0..networks {
+    let (mut runs, mut struck) = (0, 0);
+    for seed in networks {
+        runs += 1;
         let spec = spec(seed);
         #[expect(clippy::print_stdout, reason = "shown where the test fails")]
         {
@@ -146,5 +147,5 @@ fn does_no_harm(networks: u64) {
             assert_eq!(&again, outcome, "seed {seed}, {place:?}");
         }
     }
-    assert!(struck > 10 * networks, "only {struck} packets were harmed");
+    assert!(struck > 10 * runs, "only {struck} packets were harmed");
 }

@@ -442,6 +442,11 @@ impl Path {
     /// tick for ever.
     #[inline]
     pub(crate) fn own_timeout(&self) -> Time {
+        // A reset leaves timers as they are: an ACK may have been due.
+        if self.handshake.state() == State::Dead { Time::MAX } else { self.own_timer() }
+    }
+    #[inline]
+    fn own_timer(&self) -> Time {
         let Path { sender, recovery, receiver, .. } = self;
         let repair = recovery.rto_or_probe_deadline().min(recovery.loss_deadline());
         repair
@@ -456,7 +461,7 @@ impl Path {
         if self.handshake.state() == State::Dead {
             return Time::MAX;
         }
-        let own = self.own_timeout().min(self.receiver.feedback_deadline());
+        let own = self.own_timer().min(self.receiver.feedback_deadline());
         self.sender.controller_deadline().map_or(own, |at| own.min(at))
     }
 
