@@ -43,6 +43,9 @@ reasons! {
     CacheFull => "cache_full",
     /// A copy of a packet that waits in the cache that it came to.
     CacheDuplicate => "cache_duplicate",
+    /// An ACK that waited at an INRPP router for its turn: a newer one of its flow that says all
+    /// that it did has its place.
+    AckReplaced => "ack_replaced",
     /// No socket at the destination takes it.
     NoSocket => "no_socket",
     /// A middlebox on the link passes no fragments.

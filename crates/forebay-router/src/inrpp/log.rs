@@ -23,7 +23,8 @@ pub(super) struct Log {
     /// Payload per flow that has left; only where it is asked for.
     pub passed: BTreeMap<FlowKey, u64>,
     pub state_since: Time,
-    pub first_entered: [Option<Time>; 4],
+    /// Of those that it has come into.
+    first_entered: [Time; 4],
     pub entries: [u32; 4],
     pub detoured_bytes: u64,
     pub dropped_packets: u64,
@@ -55,8 +56,11 @@ impl Log {
         if self.last != Some(state) {
             self.last = Some(state);
             self.state_since = now;
-            self.first_entered[state as usize].get_or_insert(now);
-            self.entries[state as usize] += 1;
+            let entries = &mut self.entries[state as usize];
+            if *entries == 0 {
+                self.first_entered[state as usize] = now;
+            }
+            *entries += 1;
         }
     }
 }
@@ -79,7 +83,8 @@ impl<'a> InterfaceView<'a> {
     }
     /// When it came into each state first, in order of [`State::ALL`].
     pub fn first_entered(&self) -> [Option<Time>; 4] {
-        self.log.first_entered
+        let Log { first_entered, entries, .. } = self.log;
+        core::array::from_fn(|i| (entries[i] > 0).then_some(first_entered[i]))
     }
     /// How often it came into each state. States that were passed through within one instant are
     /// not counted.

@@ -10,6 +10,7 @@ mod attained;
 mod cache;
 mod credits;
 pub mod detour;
+mod express;
 mod guard;
 mod hints;
 mod interface;

@@ -5,6 +5,7 @@ use super::cache::Cached;
 use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
 use super::earliest;
+use super::express::{Express, Waits};
 use super::guard::Guard;
 use super::interface::{Interface, Kept};
 use super::key::{Class, FlowKey};
@@ -13,15 +14,12 @@ use super::settings::{PLAIN_ROOM, Settings};
 use super::signals::{Signals, has_room_for_tag, set_tag};
 use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
-use alloc::collections::VecDeque;
 use alloc::vec::Vec;
 use forebay_base::{Arena, DropReason, Kind, Packet, PortId, Rate, Rng, TcpFlags, Time};
 use forebay_signal::inrpp::{
     BackPressure, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest, RouterId,
 };
 
-/// ACKs and messages that found the queue of the link full, per port.
-const MAX_EXPRESS: usize = 4096;
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
 const DETOUR_BUDGET: u8 = 1;
 
@@ -44,9 +42,6 @@ pub struct PortInfo {
 /// lies in two of their lines.
 #[repr(C, align(64))]
 struct Port {
-    /// ACKs and messages that the queue of the link had no room for: they go first, and are never
-    /// cached.
-    express: VecDeque<Packet>,
     plain_limit_bytes: u64,
     neighbour: Option<RouterId>,
     log: Log,
@@ -55,11 +50,13 @@ struct Port {
     detour_bytes: u16,
     /// What the queue of the link may hold in state P.
     push_room_bytes: u64,
+    /// ACKs and messages that the queue of the link had no room for, or whose turn it was not.
+    express: Express,
     interface: Interface<Packet>,
 }
 
 #[cfg(target_pointer_width = "64")]
-const _: () = assert!(core::mem::offset_of!(Port, log.offered_bytes) == 3 * 64);
+const _: () = assert!(core::mem::offset_of!(Port, log.offered_bytes) == 2 * 64);
 
 /// The forwarding of an INRPP router. See the module.
 #[repr(C, align(64))] // what every packet touches comes first
@@ -122,7 +119,7 @@ impl Inrpp {
             let interface = Interface::new(limits, info.mtu_bytes, settings);
             Port {
                 interface: interface.with_push_bytes(push_bytes),
-                express: VecDeque::new(),
+                express: Express::default(),
                 log: Log::default(),
                 plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
                 push_room_bytes,
@@ -351,6 +348,7 @@ impl Inrpp {
         let leaves_whole = packet.wire_len() <= out.mtu_bytes || cx.ports.is_idle(port);
         let backlog = || cx.ports.backlog_bytes(port);
         if !leaves_whole
+            || !out.express.is_empty()
             || !out.interface.passes(flow, echo)
             || is_pushed_enough(out, flow, packet.wire_len(), backlog)
         {
@@ -409,10 +407,17 @@ impl Inrpp {
     /// The next packet for the interface of `port` itself.
     fn pull_own(&mut self, port: PortId, cx: &mut NodeContext<'_>) -> Option<Packet> {
         let out = &mut self.ports[port.index()];
-        if let Some(packet) = out.express.pop_front() {
+        let data_waits = out.interface.has_eligible();
+        if !(data_waits && out.express.yields())
+            && let Some(packet) = out.express.pop()
+        {
+            if data_waits {
+                out.express.sent(packet.wire_len());
+            }
             return Some(packet);
         }
         let (flow, cached) = out.interface.pull(cx.now, &mut self.rng)?;
+        out.express.data_sent(cached.wire_len);
         let mut packet = cached.what;
         self.notify(port, flow, &mut packet, cx);
         self.guard.sign(cx.now, port, &packet, cx.arena);
@@ -455,6 +460,30 @@ impl Inrpp {
             self.ports[primary.index()].interface.has_eligible_for_detour(max_wire_len)
         };
         self.detours.due_for(now, port).find(able)
+    }
+    /// An ACK leaves through `port`. True if it must wait: others do, or it is the turn of data.
+    #[inline]
+    fn waits(&mut self, port: PortId, wire_len: u16) -> bool {
+        let Port { express, interface, .. } = &mut self.ports[port.index()];
+        if !express.is_empty() {
+            return true;
+        }
+        if !interface.has_eligible() {
+            return false;
+        }
+        if !express.yields() {
+            express.sent(wire_len);
+            return false;
+        }
+        true
+    }
+    fn wait(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
+        match self.ports[port.index()].express.wait(packet, cx.arena) {
+            Waits::Last => {}
+            Waits::InsteadOf(old) => cx.drops.record(old, DropReason::AckReplaced, cx.arena),
+            Waits::NoRoom(packet) => return Verdict::Drop(packet, DropReason::Full),
+        }
+        Verdict::Held
     }
     fn is_message(packet: &Packet) -> bool {
         packet.kind() == Kind::Opaque && packet.dst() == detour::ALL_ROUTERS
@@ -545,7 +574,10 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], &packet, cx.arena);
             self.guard.sign(cx.now, port, &packet, cx.arena);
             self.detours.sent(cx.now, port, packet.wire_len());
-            return Verdict::Forward(port, packet);
+            return match self.waits(port, packet.wire_len()) {
+                true => self.wait(port, packet, cx),
+                false => Verdict::Forward(port, packet),
+            };
         }
         if tagged {
             self.detours.relayed(cx.now, in_port, port, packet.wire_len());
@@ -566,7 +598,12 @@ impl Forwarding for Inrpp {
         let port = cx.routes.port(cx.node, packet)?;
         let (express, wire_len) = (is_express(packet), packet.wire_len());
         let out = &self.ports[port.index()];
-        if !express && (!out.interface.is_open() || wire_len > out.mtu_bytes) {
+        let waits = if express {
+            out.express.yields() && out.interface.has_eligible()
+        } else {
+            !out.interface.is_open() || wire_len > out.mtu_bytes
+        };
+        if waits || !out.express.is_empty() {
             return None;
         }
         let mut signals = Signals::of(packet, cx.arena);
@@ -583,6 +620,8 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], packet, cx.arena);
             self.guard.sign(cx.now, port, packet, cx.arena);
             self.detours.sent(cx.now, port, wire_len);
+            let waits = self.waits(port, wire_len);
+            debug_assert!(!waits, "it was looked at before");
             return Some(port);
         }
         if signals.back_pressure.is_some() {
@@ -600,12 +639,7 @@ impl Forwarding for Inrpp {
 
     fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
         if is_express(&packet) || Inrpp::is_message(&packet) {
-            let express = &mut self.ports[port.index()].express;
-            if express.len() == MAX_EXPRESS {
-                return Verdict::Drop(packet, DropReason::Full);
-            }
-            express.push_back(packet);
-            return Verdict::Held;
+            return self.wait(port, packet, cx);
         }
         let signals = Signals::of(&packet, cx.arena);
         let (flow, echo) = flow_of(&packet, &signals, signals.tag.is_some());
@@ -631,7 +665,8 @@ impl Forwarding for Inrpp {
         !own.express.is_empty() || own.interface.has_eligible() || self.due(now, port).is_some()
     }
     fn held_packets(&self) -> u64 {
-        let held = |port: &Port| port.interface.cache_packets() + port.express.len() as u64;
+        let held =
+            |port: &Port| port.interface.cache_packets() + port.express.iter().count() as u64;
         self.ports.iter().map(held).sum()
     }
     fn held_bytes(&self, port: PortId) -> u64 {
@@ -670,7 +705,7 @@ impl Forwarding for Inrpp {
     }
     fn restart(&mut self, cx: &mut NodeContext<'_>) {
         for port in &mut self.ports {
-            let lost = port.interface.restart().into_iter().chain(port.express.drain(..));
+            let lost = port.interface.restart().into_iter().chain(port.express.drain());
             lost.for_each(|p| cx.drops.record(p, DropReason::NodeRestart, cx.arena));
             port.log.look(cx.now, &port.interface);
         }

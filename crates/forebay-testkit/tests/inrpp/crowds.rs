@@ -100,6 +100,14 @@ fn nor_has_a_flow_less_in_a_mesh_with_detours_and_failures() {
     assert!(found.is_empty(), "{found:#?}");
 }
 
+/// Two ACKs wait at a router whose queue stays full of data: with every other packet going first,
+/// the flow stands still for 22 s, though no packet is lost.
+#[test]
+fn acks_that_wait_are_not_overtaken_for_ever() {
+    let worst = worst(5859, &mesh(5859));
+    assert!(worst.of_share > 0.9, "{worst:?}");
+}
+
 #[test]
 #[ignore = "the long form"]
 fn no_flow_of_twenty_thousand_networks_starves() {

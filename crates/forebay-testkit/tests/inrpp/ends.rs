@@ -7,7 +7,7 @@ use forebay_sim::{Options, Simulation};
 
 /// Hosts `s{}` at r0 and `d{}` at r1, `pairs` of each, 1 ms away; `link` is what the link r0-r1
 /// has, `flows` the rest of the file.
-fn network(pairs: usize, link: &str, flows: &str) -> String {
+pub fn network(pairs: usize, link: &str, flows: &str) -> String {
     let hosts = |name: &str, router: &str| {
         format!(
             "[[hosts]]\nname = '{name}{{}}'\ncount = {pairs}\nattach = '{router}'\n\
@@ -22,7 +22,7 @@ fn network(pairs: usize, link: &str, flows: &str) -> String {
     )
 }
 
-fn simulation(text: &str, protocol: &str) -> Simulation {
+pub fn simulation(text: &str, protocol: &str) -> Simulation {
     let scenario = Scenario::parse(text, "ends.toml", &LoadOptions::default()).expect("sound");
     let spec = scenario.build(protocol, 1).expect("sound");
     Simulation::new(&spec, 1, Options::default()).expect("sound")

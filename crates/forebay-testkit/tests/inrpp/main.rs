@@ -18,3 +18,4 @@ mod named;
 mod opportunities;
 mod provider;
 mod random;
+mod returns;

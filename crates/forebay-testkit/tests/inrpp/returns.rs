@@ -1,0 +1,52 @@
+//! Return paths that are full of ACKs: everybody goes on, and TCP beside them has its share.
+#![allow(clippy::print_stdout)] // the table
+
+use super::ends::{network, simulation};
+use super::lab::WIRE;
+use forebay_base::{DropReason, FlowId, Time};
+use forebay_sim::Simulation;
+
+/// Payload of each flow from 20 to 60 s, in Mbit/s.
+fn goodputs(text: &str, protocol: &str, flows: u32) -> (Vec<f64>, Simulation) {
+    let mut sim = simulation(text, protocol);
+    let received = |sim: &Simulation| -> Vec<u64> {
+        (0..flows).map(|flow| sim.flow(FlowId(flow)).received_bytes).collect()
+    };
+    sim.run_until(Time::from_secs(20)).unwrap();
+    let before = received(&sim);
+    sim.run_until(Time::from_secs(60)).unwrap();
+    assert!(sim.conservation().holds());
+    let both = received(&sim).into_iter().zip(before);
+    (both.map(|(now, before)| (now - before) as f64 * 8e-6 / 40.0).collect(), sim)
+}
+
+fn link(down: &str, up: &str) -> String {
+    format!("rate = '{down}'\nqueue = '50ms'\nreverse = {{ rate = '{up}' }}")
+}
+
+/// The ACKs of eight downloads, one for each packet, are three times what the return path carries:
+/// each download has its share of the link all the same.
+#[test]
+fn downloads_do_not_starve_each_other_of_acks() {
+    let text = network(8, &link("100Mbit/s", "1.5Mbit/s"), "count = 8\nendless = true");
+    let (mbps, sim) = goodputs(&text, "inrpp", 8);
+    let share = 100.0 / WIRE / 8.0;
+    println!("| 8 downloads, 100 and 1.5 Mbit/s | {mbps:.2?} of {share:.2} |");
+    assert!(mbps.iter().all(|rate| *rate > 0.9 * share), "{mbps:?} of {share}");
+    assert!(sim.drops().count(DropReason::AckReplaced) > 0, "it was exercised");
+}
+
+/// An upload by NewReno beside a download: turns by bytes leave it half of the uplink at least,
+/// which is not much less than it has beside a download by NewReno, which acknowledges every other
+/// packet.
+#[test]
+fn an_upload_by_tcp_has_its_share_beside_a_download() {
+    let flows = "endless = true\n[[flows]]\nsrc = 'd0'\ndst = 's0'\nendless = true\n\
+                 protocol = 'newreno'";
+    let text = network(1, &link("100Mbit/s", "2Mbit/s"), flows);
+    let (ours, _) = goodputs(&text, "inrpp", 2);
+    let (theirs, _) = goodputs(&text, "newreno", 2);
+    println!("| download, upload, 100 and 2 Mbit/s | {ours:.3?} | NewReno {theirs:.3?} |");
+    assert!(ours[1] > 0.8 * theirs[1], "{ours:?} beside {theirs:?}");
+    assert!(ours[0] > 0.9 * theirs[0], "{ours:?} beside {theirs:?}");
+}
