@@ -69,10 +69,14 @@
 //!     anything for how many packets of the flow they have room. The first flight has that
 //!     many, and 65 535 bytes in any case.
 //!
+//! 14. Where a router says that the data pass on to one without INRPP, the first loss makes the flow
+//!     one of CUBIC, for as long as that is said, whoever asks: routers before the plain one hold
+//!     what they cannot send, but what that drops may be the share of a TCP flow that joined there.
+//!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.
 //!
-//! Differs from the paper in: 7 to 13; pause and allowances; the closed loop ends in the ramp, and
+//! Differs from the paper in: 7 to 14; pause and allowances; the closed loop ends in the ramp, and
 //! a timeout leads to it, and not to full rate, which would meet a cache that is most likely full;
 //! routers are counted. From the authors' code (ns-3, 2018), which retransmits nothing and ignores
 //! the receiver's window: 5, 6; credits are packets, and no more than two are kept, so that a pause
@@ -223,6 +227,8 @@ struct Tcp {
     first_flight_bytes: u64,
     /// A router of the path has said that it knows a detour: packets may come late.
     detours: bool,
+    /// One passes the data on to a router without INRPP: losses are judged by TCP's rules.
+    foreign: bool,
     /// A duplicate ACK has reported what arrived.
     sacks: bool,
 }
@@ -237,6 +243,7 @@ impl Tcp {
             before_timeout: None,
             first_flight_bytes: FIRST_FLIGHT_BYTES,
             detours: false,
+            foreign: false,
             sacks: false,
         }
     }
@@ -458,7 +465,9 @@ impl Inrpp {
 
     /// Rules 3, 4 and 7; `in_flight_bytes` is from before the ACK.
     fn hear(&mut self, now: Time, signal: BackPressure, in_flight_bytes: u64) {
+        self.tcp.foreign = signal.foreign;
         if self.unheld
+            && !signal.foreign
             && (signal.ask == BackPressureSignal::SlowDown
                 || signal.ask == BackPressureSignal::Pause)
         {
@@ -519,7 +528,7 @@ impl Inrpp {
         }
     }
 
-    /// Rule 8.
+    /// Rules 8 and 14.
     fn note_loss(&mut self, loss: &Loss) {
         match &mut self.flow {
             Loop::Open => {}
@@ -530,6 +539,9 @@ impl Inrpp {
                 let left = cwnd_bytes.saturating_sub(u64::from(loss.bytes));
                 *cwnd_bytes = left.max(self.mss_bytes);
             }
+        }
+        if self.tcp.foreign {
+            return self.fall_back();
         }
         let fate = &mut self.tcp.fate;
         if fate.asked_at.is_some_and(|asked_at| asked_at >= loss.sent_at) {

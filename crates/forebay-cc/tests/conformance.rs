@@ -257,6 +257,7 @@ impl Sender {
             allowance: self.rng.below(128).saturating_sub(64) as u16,
             routers: (self.rng.below(16) / 2) as u8,
             detours: self.rng.below(2) == 0,
+            foreign: self.rng.below(2) == 0,
             nonce: Nonce::new(self.rng.below(3) as u32),
         };
         let mut options = OptionList::EMPTY;

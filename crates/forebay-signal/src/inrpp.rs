@@ -15,7 +15,8 @@
 //! sender echoes the nonce of the last ACK on all data; nonce 0 means none. The two low bits of the
 //! first byte ask, the six above are the allowance in packets: up to 15 the number itself, from
 //! there on four values an octave, to 57 344. The high bit of the byte with the count of routers
-//! says that one of them knows a detour. 253 is the kind for experiments (RFC
+//! says that one of them knows a detour, the next one that data pass on to a router without INRPP;
+//! the count is in the six below. 253 is the kind for experiments (RFC
 //! 6994), 158 that of IPv4 (RFC 4727) with the copied flag.
 //!
 //! A sender whose ACKs may come back by another way puts an empty notice on its data instead of the
@@ -59,9 +60,11 @@ pub const PATH_DIGEST_BYTES: u16 = 8;
 pub const BACK_PRESSURE_BYTES: u16 = 10;
 
 /// The most routers that the option counts, in the low bits of its byte.
-const MAX_ROUTERS: u8 = 127;
+const MAX_ROUTERS: u8 = 63;
 /// In the same byte: see [`BackPressure::detours`].
 const DETOURS_BIT: u8 = 128;
+/// In the same byte: see [`BackPressure::foreign`].
+const FOREIGN_BIT: u8 = 64;
 /// The largest allowance that the option holds: this many packets or more.
 pub const MAX_ALLOWANCE: u16 = 57_344;
 /// From this code on an allowance has an exponent.
@@ -130,12 +133,15 @@ pub struct BackPressure {
     /// none states one. A stricter signal has no allowance: with a slow-down or a pause the option
     /// is malformed unless this is 0.
     pub allowance: u16,
-    /// INRPP routers that the ACK has passed, up to 127 on the wire: 0 means that no router on the
+    /// INRPP routers that the ACK has passed, up to 63 on the wire: 0 means that no router on the
     /// path would hold the sender's packets.
     pub routers: u8,
     /// One of them knows a way round the link that the data takes: some packets may come late on
     /// it.
     pub detours: bool,
+    /// One of them passes the data on to a router that does not speak INRPP: what that drops was
+    /// held by nobody, whoever has asked.
+    pub foreign: bool,
     /// The congested interface.
     pub nonce: Option<Nonce>,
 }
@@ -184,10 +190,11 @@ impl BackPressure {
         };
         let (allowance, nonce) =
             (allowance_of(first >> 2), Nonce::new(u32::from_be_bytes([a, b, c, d])));
-        let (routers, detours) = (routers & MAX_ROUTERS, routers & DETOURS_BIT != 0);
+        let (detours, foreign) = (routers & DETOURS_BIT != 0, routers & FOREIGN_BIT != 0);
+        let routers = routers & MAX_ROUTERS;
         let sound = allowance == 0
             || matches!(ask, BackPressureSignal::Nothing | BackPressureSignal::Cancel);
-        sound.then_some(BackPressure { ask, allowance, routers, detours, nonce })
+        sound.then_some(BackPressure { ask, allowance, routers, detours, foreign, nonce })
     }
     /// Overwrite the option that is there. False, and nothing changes, if there is none.
     #[inline]
@@ -212,7 +219,8 @@ impl BackPressure {
             (_, 0, one) | (_, one, 0) => one,
             (_, one, other) => one.min(other),
         };
-        BackPressure { allowance, routers: self.routers, detours: self.detours, ..strict }
+        let BackPressure { routers, detours, foreign, .. } = self;
+        BackPressure { allowance, routers, detours, foreign, ..strict }
     }
     fn guarded_data(self) -> [u8; (GUARDED_BYTES - 4) as usize] {
         let mut data = [0; (GUARDED_BYTES - 4) as usize];
@@ -228,7 +236,9 @@ impl BackPressure {
         };
         let [a, b, c, d] = wire(self.nonce);
         let detours = if self.detours { DETOURS_BIT } else { 0 };
-        [code_of(self.allowance) << 2 | ask, self.routers.min(MAX_ROUTERS) | detours, a, b, c, d]
+        let foreign = if self.foreign { FOREIGN_BIT } else { 0 };
+        let routers = self.routers.min(MAX_ROUTERS) | detours | foreign;
+        [code_of(self.allowance) << 2 | ask, routers, a, b, c, d]
     }
 }
 

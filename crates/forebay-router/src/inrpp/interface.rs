@@ -348,7 +348,8 @@ impl<T> Interface<T> {
             return None;
         }
         let routers = option.routers.saturating_add(1);
-        Some(BackPressure { routers, detours: option.detours, ..BackPressure::default() })
+        let BackPressure { detours, foreign, .. } = option;
+        Some(BackPressure { routers, detours, foreign, ..BackPressure::default() })
     }
     /// An ACK of `flow` came in over this interface with this option and reports what has arrived.
     /// Returns the option with which it continues.
@@ -435,10 +436,10 @@ impl<T> Interface<T> {
     /// has written itself, before the link had no room for the packet, is written anew.
     pub fn on_notice(&mut self, now: Time, flow: FlowKey, notice: BackPressure) -> BackPressure {
         let newest = self.cache.noted(flow).unwrap_or(notice);
-        let BackPressure { routers, detours, .. } = notice;
-        let notice = BackPressure { routers, detours, ..newest };
+        let BackPressure { routers, detours, foreign, .. } = notice;
+        let notice = BackPressure { routers, detours, foreign, ..newest };
         let own = notice.nonce.is_some() && notice.nonce == self.nonce;
-        let none = BackPressure { routers, detours, ..BackPressure::default() };
+        let none = BackPressure { routers, detours, foreign, ..BackPressure::default() };
         let before = if own { none } else { notice };
         before.stricter(self.write(now, flow, BackPressure::default()))
     }

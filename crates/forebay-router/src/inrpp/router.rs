@@ -48,6 +48,8 @@ struct Port {
     mtu_bytes: u16,
     /// The longest packet that its link takes with a tag; 0 before the first look at the link.
     detour_bytes: u16,
+    /// See [`PortInfo::foreign`].
+    foreign: bool,
     /// What the queue of the link may hold in state P.
     push_room_bytes: u64,
     /// ACKs and messages that the queue of the link had no room for, or whose turn it was not.
@@ -124,6 +126,7 @@ impl Inrpp {
                 plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
                 push_room_bytes,
                 neighbour: info.neighbour,
+                foreign: info.foreign,
                 mtu_bytes: info.mtu_bytes,
                 detour_bytes: 0,
             }
@@ -256,7 +259,8 @@ impl Inrpp {
         cx: &mut NodeContext<'_>,
     ) {
         option.detours |= self.detours.lead_round(port);
-        let interface = &mut self.ports[port.index()].interface;
+        let Port { interface, foreign, .. } = &mut self.ports[port.index()];
+        option.foreign |= *foreign;
         let opens = (self.vouches && is_syn(packet)).then(|| cx.ports.rate(port));
         let (idle, mut lets_go, mut waited) = (interface.on_idle_ack(option), false, false);
         let written = idle.unwrap_or_else(|| {
@@ -323,11 +327,12 @@ impl Inrpp {
         packet: &mut Packet,
         cx: &mut NodeContext<'_>,
     ) {
-        let interface = &mut self.ports[port.index()].interface;
-        if interface.state() == State::Push {
+        let Port { interface, foreign, .. } = &mut self.ports[port.index()];
+        if interface.state() == State::Push && !*foreign {
             return;
         }
-        let Some(Notice(notice)) = notice_of(packet, cx.arena) else { return };
+        let Some(Notice(mut notice)) = notice_of(packet, cx.arena) else { return };
+        notice.foreign |= *foreign;
         let written = Notice(interface.on_notice(cx.now, flow, notice));
         written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
     }

@@ -133,8 +133,13 @@ impl Resolver<'_> {
                 let free = matches!(ask, BackPressureSignal::Cancel | BackPressureSignal::Nothing);
                 let allowance = if free { MAX_ALLOWANCE } else { 0 };
                 let nonce = Nonce::new(u32::MAX);
-                let signal =
-                    BackPressure { ask, allowance, routers: u8::MAX, detours: false, nonce };
+                let signal = BackPressure {
+                    ask,
+                    nonce,
+                    allowance,
+                    routers: u8::MAX,
+                    ..BackPressure::default()
+                };
                 Misbehaviour::ForgingReceiver(signal)
             }
         }))

@@ -16,6 +16,7 @@ mod meshes;
 mod model;
 mod named;
 mod opportunities;
+mod partial;
 mod provider;
 mod random;
 mod returns;
