@@ -449,6 +449,7 @@ mod tests {
         allowance: 0,
         routers: 0,
         detours: false,
+        foreign: false,
         nonce: None,
     };
 
@@ -469,6 +470,9 @@ mod tests {
         assert!(BackPressure { detours: true, ..option }.overwrite(&mut options));
         assert_eq!(options.as_bytes()[4..6], [1, 3 | 128]);
         assert_eq!(BackPressure::find(&options), Some(BackPressure { detours: true, ..option }));
+        assert!(BackPressure { foreign: true, routers: 200, ..option }.overwrite(&mut options));
+        assert_eq!(options.as_bytes()[4..6], [1, 63 | 64], "the count stays within its bits");
+        assert!(BackPressure::find(&options).is_some_and(|found| found.foreign && !found.detours));
         assert_eq!(options.len(), BACK_PRESSURE_BYTES as usize);
         let mut options = OptionList::EMPTY;
         Echo(nonce).push(&mut options).unwrap();
@@ -499,8 +503,9 @@ mod tests {
         let full = BackPressure {
             ask: BackPressureSignal::Cancel,
             allowance: 0,
-            routers: 127,
+            routers: 63,
             detours: true,
+            foreign: true,
             nonce: Nonce::new(7),
         };
         let mut options = OptionList::EMPTY;
@@ -597,6 +602,7 @@ mod tests {
             allowance,
             routers: name as u8,
             detours: false,
+            foreign: false,
             nonce: Nonce::new(name)
                 .filter(|_| (ask, allowance) != (BackPressureSignal::Nothing, 0)),
         };

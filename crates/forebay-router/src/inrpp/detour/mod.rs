@@ -367,9 +367,14 @@ impl Detours {
     /// state.
     fn find_pairs(&mut self, now: Time, out: &mut Outbox) {
         let mut before = core::mem::take(&mut self.pairs).into_iter().peekable();
-        for via in 0..self.ports.len() {
+        // Hosts may be many.
+        let numbered = self.ports.iter().enumerate();
+        let to_routers: Vec<usize> =
+            numbered.filter_map(|(at, port)| port.adjacency.neighbour.map(|_| at)).collect();
+        self.ports.iter_mut().for_each(|port| port.pairs = 0..0);
+        for &via in &to_routers {
             let first = self.pairs.len();
-            for primary in 0..self.ports.len() {
+            for &primary in &to_routers {
                 let Some(target) = self.target(via, primary) else { continue };
                 let key = (PortId(via as u16), PortId(primary as u16));
                 while before.next_if(|pair| (pair.via, pair.primary) < key).is_some() {}
