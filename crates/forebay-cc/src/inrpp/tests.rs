@@ -415,6 +415,25 @@ fn a_path_that_loses_much_unasked_is_one_of_tcp_though_routers_are_counted() {
     assert!(!pooled(&inrpp), "he had been silent when these were sent");
 }
 
+/// Rule 14.
+#[test]
+fn a_loss_is_one_of_tcp_where_data_pass_on_to_a_router_without_inrpp() {
+    let pooled = |inrpp: &Inrpp| inrpp.loss_policy() == Some(LossPolicy::HoldTolerant);
+    let asks = signal(BackPressureSignal::SlowDown, 3, 7);
+    let foreign = BackPressure { foreign: true, ..asks };
+    let mut inrpp = open();
+    hear(&mut inrpp, foreign);
+    assert!(pooled(&inrpp), "nothing is lost yet");
+    lose(&mut inrpp, Time::from_millis(900));
+    assert!(!pooled(&inrpp), "though a router has asked");
+    (0..100).for_each(|_| hear(&mut inrpp, foreign));
+    assert!(!pooled(&inrpp), "and asks again");
+    hear(&mut inrpp, asks);
+    assert!(pooled(&inrpp), "routes have changed");
+    lose(&mut inrpp, Time::from_millis(900));
+    assert!(pooled(&inrpp), "others pay for him");
+}
+
 /// Packets leave in the open loop, and of each `one_of` one never arrives; an ACK each 10 ms.
 /// When the window is what is in flight, and when the flow is one of CUBIC, in ACKs.
 fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u64>) {
