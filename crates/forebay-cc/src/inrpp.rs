@@ -69,9 +69,9 @@
 //!     anything for how many packets of the flow they have room. The first flight has that
 //!     many, and 65 535 bytes in any case.
 //!
-//! 14. Where a router says that the data pass on to one without INRPP, the first loss makes the flow
-//!     one of CUBIC, for as long as that is said, whoever asks: routers before the plain one hold
-//!     what they cannot send, but what that drops may be the share of a TCP flow that joined there.
+//! 14. Where a router says that the data pass on to one without INRPP, the first loss makes the
+//!     flow one of CUBIC, for as long as that is said, whoever asks: routers before the plain one
+//!     hold what they cannot send, but what that drops may be a packet of TCP that joined there.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.

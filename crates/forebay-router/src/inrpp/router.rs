@@ -1,6 +1,8 @@
 //! The router: what comes in is read, kept or passed on; what a port has room for is taken from
 //! caches.
 
+mod notices;
+
 use super::cache::Cached;
 use super::credits::Arrived;
 use super::detour::{self, Detours, Message};
@@ -19,6 +21,7 @@ use forebay_base::{Arena, DropReason, Kind, Packet, PortId, Rate, Rng, TcpFlags,
 use forebay_signal::inrpp::{
     BackPressure, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest, RouterId,
 };
+use notices::notice_of;
 
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
 const DETOUR_BUDGET: u8 = 1;
@@ -296,47 +299,6 @@ impl Inrpp {
         }
     }
 
-    /// A packet with a notice has come.
-    fn count_in(&mut self, Notice(notice): Notice, packet: &mut Packet, arena: &mut Arena) {
-        self.noticed = true;
-        // By which port it will leave is not known yet.
-        let detours = notice.detours || self.detours.rates().next().is_some();
-        let routers = notice.routers.saturating_add(1);
-        let counted = BackPressure { routers, detours, ..notice };
-        let there = Notice(counted).overwrite(&mut packet.cold_mut(arena).tcp_options);
-        debug_assert!(there, "it was read from there");
-    }
-    /// A packet of `flow` leaves through `port`, or on a detour from there: its notice, if any,
-    /// takes the port's signal.
-    #[inline]
-    fn notify(
-        &mut self,
-        port: PortId,
-        flow: FlowKey,
-        packet: &mut Packet,
-        cx: &mut NodeContext<'_>,
-    ) {
-        if self.noticed && flow.class() == Class::Pooled {
-            self.write_notice(port, flow, packet, cx);
-        }
-    }
-    fn write_notice(
-        &mut self,
-        port: PortId,
-        flow: FlowKey,
-        packet: &mut Packet,
-        cx: &mut NodeContext<'_>,
-    ) {
-        let Port { interface, foreign, .. } = &mut self.ports[port.index()];
-        if interface.state() == State::Push && !*foreign {
-            return;
-        }
-        let Some(Notice(mut notice)) = notice_of(packet, cx.arena) else { return };
-        notice.foreign |= *foreign;
-        let written = Notice(interface.on_notice(cx.now, flow, notice));
-        written.overwrite(&mut packet.cold_mut(cx.arena).tcp_options);
-    }
-
     /// A packet that leaves through `port`, if it need not wait.
     fn pass(
         &mut self,
@@ -495,10 +457,6 @@ impl Inrpp {
     }
 }
 
-fn notice_of(packet: &Packet, arena: &Arena) -> Option<Notice> {
-    packet.cold_part(arena).and_then(|cold| Notice::find(&cold.tcp_options))
-}
-
 /// What an ACK says has arrived.
 fn arrived(packet: &Packet, arena: &Arena) -> Arrived {
     let Some(tcp) = packet.tcp_fields() else { return Arrived::default() };
@@ -579,10 +537,10 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], &packet, cx.arena);
             self.guard.sign(cx.now, port, &packet, cx.arena);
             self.detours.sent(cx.now, port, packet.wire_len());
-            return match self.waits(port, packet.wire_len()) {
-                true => self.wait(port, packet, cx),
-                false => Verdict::Forward(port, packet),
-            };
+            if self.waits(port, packet.wire_len()) {
+                return self.wait(port, packet, cx);
+            }
+            return Verdict::Forward(port, packet);
         }
         if tagged {
             self.detours.relayed(cx.now, in_port, port, packet.wire_len());
