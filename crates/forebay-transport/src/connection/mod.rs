@@ -332,6 +332,7 @@ impl Connection {
                 self.with_path(now, path, |p, cx| p.on_timeout(cx));
                 if self.counters.timeouts > timeouts {
                     self.reinject(path);
+                    self.try_next(now, path);
                 }
             }
         }
@@ -598,13 +599,24 @@ impl Connection {
         }
     }
 
+    /// Client: the SYN of `path` timed out. Another path may be there.
+    fn try_next(&mut self, now: Time, path: usize) {
+        if self.paths[path].state() == State::SynSent
+            && let Some(streams) = &mut self.streams
+            && let Some(next) = streams.subflows.on_silence(path)
+        {
+            self.paths[next].carry_keys();
+            self.with_path(now, next, |p, cx| p.open(cx));
+        }
+    }
+
     /// Client: the paths that join.
     fn open_others(&mut self, now: Time) {
         if let Some(streams) = &mut self.streams {
             streams.subflows.join();
             streams.renew_fin(now);
         }
-        (1..self.paths.len()).for_each(|path| self.with_path(now, path, |p, cx| p.open(cx)));
+        (0..self.paths.len()).for_each(|path| self.with_path(now, path, |p, cx| p.open(cx)));
     }
 
     /// Only the first path is there, and it carries the stream (RFC 8684 section 3.7).

@@ -1,7 +1,7 @@
 //! How the paths of a stream come together (RFC 8684 sections 3.1 and 3.2).
 //!
-//! The first path exchanges keys (MP_CAPABLE). Once the peer has shown that it has both, the client
-//! opens the others, each with the token of the server and a proof of both keys (MP_JOIN). A path
+//! One path exchanges keys (MP_CAPABLE): the first, or the next one where that has not answered two
+//! SYNs. Once the peer has shown that it has both, the client opens the others, each with the token of the server and a proof of both keys (MP_JOIN). A path
 //! that joins carries the client's data when the peer has acknowledged that proof, which is
 //! repeated until then.
 //!
@@ -13,6 +13,8 @@ use crate::path::State;
 use alloc::vec::Vec;
 use forebay_base::{OptionList, Span, TcpFlags, Time, kind};
 
+/// SYNs with keys that go unanswered on a path before the next one is tried as well.
+const MAX_SILENT: u8 = 2;
 /// How often an ACK that ends a handshake is repeated before its path is given up.
 const MAX_REPEATS: u8 = 6;
 
@@ -21,6 +23,8 @@ pub(super) struct Subflows {
     role: Role,
     key: u64,
     peer_key: Option<u64>,
+    /// The path on which keys were exchanged.
+    first: Option<usize>,
     /// An option of the peer has come on an established path.
     heard: bool,
     each: Vec<Subflow>,
@@ -37,6 +41,8 @@ struct Subflow {
     /// When the ACK that ends its handshake is repeated; [`Time::MAX`]: it is not waited for.
     repeat_at: Time,
     repeats: u8,
+    /// Timeouts of its SYN.
+    silent: u8,
 }
 
 /// What to do with a segment.
@@ -78,12 +84,13 @@ impl Subflows {
             open: false,
             repeat_at: Time::MAX,
             repeats: 0,
+            silent: 0,
         };
         let mut each: Vec<Subflow> = nonces.map(subflow).collect();
         if role == Role::Client {
             each[0].opening = Some(Opening::Capable { keys: [None, None] }.write());
         }
-        Subflows { role, key, peer_key: None, heard: false, each }
+        Subflows { role, key, peer_key: None, first: None, heard: false, each }
     }
     /// What the SYN, SYN-ACK or ACK of a path carries.
     pub(super) fn opening(&self, path: usize) -> Option<&OptionList> {
@@ -101,11 +108,24 @@ impl Subflows {
     /// The client is about to open the paths that join.
     pub(super) fn join(&mut self) {
         let Some(peer_key) = self.peer_key else { return };
-        for (index, subflow) in self.each.iter_mut().enumerate().skip(1) {
+        let others =
+            self.each.iter_mut().enumerate().filter(|&(index, _)| Some(index) != self.first);
+        for (index, subflow) in others {
             let (token, nonce) = (mptcp::token(peer_key), subflow.nonce);
             let join = Opening::Join { address: index as u8, token, nonce };
             subflow.opening = Some(join.write());
         }
+    }
+
+    /// Client: the SYN of `path` timed out. The path that is to be opened now.
+    pub(super) fn on_silence(&mut self, path: usize) -> Option<usize> {
+        self.each[path].silent = self.each[path].silent.saturating_add(1);
+        if self.first.is_some() || self.each[path].silent != MAX_SILENT {
+            return None;
+        }
+        let next = self.each.iter().position(|subflow| subflow.opening.is_none())?;
+        self.each[next].opening = Some(Opening::Capable { keys: [None, None] }.write());
+        Some(next)
     }
 
     /// What the peer of path `path` proves itself with, or this end.
@@ -128,6 +148,10 @@ impl Subflows {
         match (seen.state, self.role) {
             (State::Listen, _) if syn && !ack => self.on_syn(seen),
             (State::SynSent, _) if syn && ack => self.on_syn_ack(seen),
+            // It asked for keys before, which others have exchanged meanwhile, or asks again.
+            (State::SynReceived, Role::Server) if syn && !ack && self.joins(seen) => {
+                self.on_syn(seen)
+            }
             (State::SynReceived, _) if !syn && ack => self.on_last_ack(seen),
             (State::Established, _) if !syn => match self.on_unsignalled(&seen) {
                 Verdict::Take if self.role == Role::Client => self.on_answer(seen.path),
@@ -158,14 +182,17 @@ impl Subflows {
         }
     }
 
+    fn joins(&self, seen: Seen<'_>) -> bool {
+        self.first.is_some() && matches!(Opening::read(seen.options), Some(Opening::Join { .. }))
+    }
     /// Server: the peer opens a path.
     fn on_syn(&mut self, seen: Seen<'_>) -> Verdict {
         let address = seen.path as u8;
         let opening = match Opening::read(seen.options) {
-            Some(Opening::Capable { .. }) if seen.path == 0 => {
+            Some(Opening::Capable { .. }) if self.first.is_none() => {
                 Opening::Capable { keys: [Some(self.key), None] }
             }
-            _ if seen.path == 0 => return Verdict::FallBack,
+            _ if seen.path == 0 && self.first.is_none() => return Verdict::FallBack,
             Some(Opening::Join { token, nonce, .. }) if token == mptcp::token(self.key) => {
                 self.each[seen.path].peer_nonce = nonce;
                 let Some(proof) = self.proof(seen.path, false) else { return Verdict::Refuse };
@@ -181,12 +208,14 @@ impl Subflows {
     /// Client: the answer to the SYN of a path.
     fn on_syn_ack(&mut self, seen: Seen<'_>) -> Verdict {
         let opening = match Opening::read(seen.options) {
-            Some(Opening::Capable { keys: [Some(peer_key), _] }) if seen.path == 0 => {
-                self.peer_key = Some(peer_key);
-                self.each[0].open = true;
+            // What this answers went before the keys were exchanged: the SYN goes again, to join.
+            Some(Opening::Capable { .. }) if self.first.is_some() => return Verdict::Ignore,
+            Some(Opening::Capable { keys: [Some(peer_key), _] }) => {
+                (self.peer_key, self.first) = (Some(peer_key), Some(seen.path));
+                self.each[seen.path].open = true;
                 Opening::Capable { keys: [Some(self.key), Some(peer_key)] }
             }
-            _ if seen.path == 0 => return Verdict::FallBack,
+            _ if seen.path == 0 && self.first.is_none() => return Verdict::FallBack,
             Some(Opening::JoinReply { proof, nonce, .. }) => {
                 self.each[seen.path].peer_nonce = nonce;
                 let proven = self.proof(seen.path, true);
@@ -205,8 +234,10 @@ impl Subflows {
     /// Server: the ACK that ends the handshake of a path, or a segment that overtook it.
     fn on_last_ack(&mut self, seen: Seen<'_>) -> Verdict {
         let (proven, verdict) = match Opening::read(seen.options) {
-            Some(Opening::Capable { keys: [Some(peer_key), Some(key)] }) if seen.path == 0 => {
-                self.peer_key = Some(peer_key);
+            Some(Opening::Capable { keys: [Some(peer_key), Some(key)] })
+                if self.first.is_none() =>
+            {
+                (self.peer_key, self.first) = (Some(peer_key), Some(seen.path));
                 (key == self.key, Verdict::Take)
             }
             Some(Opening::JoinAck { proof }) => {
@@ -214,7 +245,7 @@ impl Subflows {
                 (proven.is_some_and(|proven| proven[..20] == proof), Verdict::Answer)
             }
             _ if mptcp::Signal::read(seen.options, 0).is_some() => return Verdict::Ignore,
-            _ if seen.path == 0 => return Verdict::FallBack,
+            _ if seen.path == 0 && self.first.is_none() => return Verdict::FallBack,
             _ => return Verdict::Ignore,
         };
         if !proven {
@@ -230,7 +261,7 @@ impl Subflows {
         let subflow = &mut self.each[path];
         (subflow.open, subflow.repeat_at) = (true, Time::MAX);
         match subflow.opening.take() {
-            Some(_) if path == 0 => Verdict::OpenOthers,
+            Some(_) if self.first == Some(path) => Verdict::OpenOthers,
             _ => Verdict::Take,
         }
     }
@@ -248,7 +279,7 @@ impl Subflows {
     /// Client: the handshake of a path is over at this end. Its last ACK is repeated after `rto`.
     pub(super) fn on_established(&mut self, path: usize, now: Time, rto: Span) {
         let subflow = &mut self.each[path];
-        if self.role == Role::Client && path > 0 && subflow.opening.is_some() {
+        if self.role == Role::Client && self.first != Some(path) && subflow.opening.is_some() {
             subflow.repeat_at = now + rto;
         }
     }

@@ -55,8 +55,8 @@ pub(super) struct Handshake {
     negotiated: Negotiated,
     version: IpVersion,
     role: Role,
-    /// Number of the path in its connection.
-    index: u8,
+    /// Client: its first bytes carry the keys of a shared stream.
+    keyed: bool,
     /// A SYN or SYN-ACK is to be sent for the first time.
     syn_due: bool,
     /// The ACK that ends the handshake is to be sent, alone.
@@ -86,7 +86,7 @@ impl Handshake {
             negotiated: Negotiated { ecn, ..Negotiated::default() },
             version,
             role,
-            index,
+            keyed: role == Role::Client && index == 0,
             syn_due: false,
             ack_due: false,
             reset_due: false,
@@ -247,9 +247,9 @@ impl Handshake {
     pub(super) fn take_reset(&mut self) -> bool {
         core::mem::take(&mut self.reset_due)
     }
-    /// The client's first bytes of the first path: they carry the keys of a shared stream.
+    /// The client's first bytes on the path that opens a shared stream: they carry its keys.
     pub(super) fn carries_keys(&self, start: u64) -> bool {
-        start == 1 && self.index == 0 && self.role == Role::Client
+        start == 1 && self.keyed
     }
     /// The peer refuses this end's SYN, by a RST that acknowledges it.
     pub(super) fn refuses_syn(&self, segment: &Incoming) -> bool {
@@ -346,6 +346,10 @@ fn peer_speaks_ecn(flags: TcpFlags) -> bool {
 }
 
 impl Path {
+    /// Client: this path exchanges the keys of a shared stream.
+    pub(crate) fn carry_keys(&mut self) {
+        self.handshake.keyed = true;
+    }
     /// Client: begin.
     pub(crate) fn open(&mut self, cx: &Cx<'_>) {
         if self.handshake.open() {

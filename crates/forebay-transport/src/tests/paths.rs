@@ -40,6 +40,31 @@ fn a_path_that_cannot_join_is_not_missed() {
     pair.assert_finished(100_000);
 }
 
+/// Two SYNs are not answered. The second path exchanges the keys, and the first joins when it is
+/// back, whatever of its handshake got through before: it carries the rest when the second dies.
+#[test]
+fn the_next_path_begins_where_the_first_is_dead() {
+    // Slow enough to go on when the SYN of 7 s leaves.
+    let slow = TcpConfig { receive_buffer_bytes: 200_000, ..config() };
+    for (answers_lost, back_ms) in
+        [(false, None), (true, None), (false, Some(4500)), (true, Some(4500))]
+    {
+        let plan = Plan { config: slow.clone(), ..two(20_000_000) };
+        let mut pair = plan.start(move |f| {
+            let gone = match (f.path, back_ms) {
+                (0, _) if answers_lost && f.forth => false,
+                (0, back_ms) => back_ms.is_none_or(|back_ms| f.at < Time::from_millis(back_ms)),
+                (_, back_ms) => back_ms.is_some() && f.at > Time::from_secs(8),
+            };
+            if gone { Delivery::Drop } else { Delivery::Deliver }
+        });
+        pair.run_ms(600_000);
+        pair.assert_finished(20_000_000);
+        let first_carries = pair.data().any(|f| f.path == 0);
+        assert_eq!(first_carries, back_ms.is_some(), "{answers_lost} {back_ms:?}");
+    }
+}
+
 #[test]
 fn loss_on_both_paths_is_repaired() {
     for seed in 0..10 {
