@@ -436,11 +436,15 @@ pub enum Reference {
   forebay bench --only s2 --json
   forebay bench --data folder-with-s3-csv-files
   forebay bench --only scale-4,scale-5,scale-6
+  forebay bench live
 
 A figure is the user and system CPU time of the run, start-up not counted, by
 packets (data, ACKs, retransmissions) fully serialised on a link. Measure on a
 quiet machine. FOREBAY_HUGE_PAGES=0 measures without huge pages.")]
 pub struct BenchArgs {
+    /// What a thread passes on over real interfaces, in place of the benchmarks
+    #[arg(value_name = "live", value_parser = ["live"], conflicts_with_all = ["only", "threads", "data"])]
+    pub live: Option<String>,
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,

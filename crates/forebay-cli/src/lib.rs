@@ -33,6 +33,8 @@ mod terminal;
 mod topology;
 mod xml;
 
+#[cfg(not(target_os = "linux"))]
+use args::BenchArgs;
 use args::{Cli, Command};
 use clap::Parser;
 use failure::Failure;
@@ -90,8 +92,12 @@ fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
         Command::Live(args) => live::live(args, registry, &mut out, paint),
         #[cfg(target_os = "linux")]
         Command::Compare(args) => live::compare(args, registry, &mut out, paint),
+        #[cfg(target_os = "linux")]
+        Command::Bench(args) if args.live.is_some() => live::bench(&args, &mut out, paint),
         #[cfg(not(target_os = "linux"))]
-        Command::Live(_) | Command::Compare(_) => {
+        Command::Live(_)
+        | Command::Compare(_)
+        | Command::Bench(BenchArgs { live: Some(_), .. }) => {
             let what = "live runs need Linux: network namespaces and packet sockets";
             Err(Failure::Impossible(format!("{what}\nhint: `forebay replay` runs everywhere")))
         }

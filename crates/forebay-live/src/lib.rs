@@ -24,7 +24,9 @@ mod check;
 mod saturation;
 mod scheduling;
 pub use check::{Check, Right, check};
-pub use saturation::{Saturation, SaturationError, kernel_saturation, router_saturation};
+pub use saturation::{
+    Arrivals, Crossing, Saturation, SaturationError, kernel_saturation, router_saturation,
+};
 pub use scheduling::{Priority, hurry};
 mod turn;
 pub use turn::{Next, Port, PortReport, Record, TooSlow, Turns};

@@ -3,14 +3,18 @@
 
 use crate::clock::Clock;
 use crate::lab::{Cable, CableEnd, Lab, LabError, Occupant};
-use crate::scheduling::{readable, wait};
+use crate::scheduling::{hurry, readable, wait};
 use crate::session::{LiveError, address_of};
 use crate::turn::{Next, Port, Turns};
 use crate::wire::{Backlog, Count, PacketWire, PacketWireError, Packets, Wire};
-use forebay_base::{LinkId, NodeId, Span, Time};
-use forebay_net::{NetSpec, Place};
+use forebay_base::{
+    Arena, Endpoint, LinkId, NodeId, OptionList, Packet, Span, TcpFields, TcpFlags, Time,
+};
+use forebay_net::{LinkSpec, NetSpec, Network, NodeKind, Place};
+use forebay_signal::inrpp::Echo;
 use forebay_sim::{Site, SiteOptions};
 use nix::time::{ClockId, clock_gettime};
+use std::collections::VecDeque;
 use std::net::IpAddr;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
@@ -56,52 +60,140 @@ const MTU_BYTES: usize = 1508;
 trait Relay: FnOnce(PacketWire, PacketWire, Clock, Time) -> u64 + Send {}
 impl<F: FnOnce(PacketWire, PacketWire, Clock, Time) -> u64 + Send> Relay for F {}
 
-/// Passes packets of `len` bytes on for `span`, as fast as they come. To be called inside
+/// How packets come.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Arrivals {
+    /// As fast as they can be sent.
+    Flood,
+    /// One at a time, with this between two.
+    Every(Span),
+}
+
+/// A router between two hosts, and a packet from the one to the other.
+pub struct Crossing<'a> {
+    spec: &'a NetSpec,
+    seed: u64,
+    router: NodeId,
+    /// The link over which packets come, and the one over which they leave.
+    links: [LinkId; 2],
+    packet: Vec<u8>,
+}
+
+impl<'a> Crossing<'a> {
+    /// The way from the first to the second host of `spec`, over the router between them, for IPv4
+    /// packets of `len` bytes of a protocol that Forebay does not know. None if it is another
+    /// network.
+    pub fn foreign(
+        spec: &'a NetSpec,
+        seed: u64,
+        len: usize,
+    ) -> Result<Option<Crossing<'a>>, LiveError> {
+        let Some((router, hosts, links)) = middle(spec) else { return Ok(None) };
+        let mut packet = foreign(len);
+        for (host, bytes) in hosts.into_iter().zip([12..16, 16..20]) {
+            let IpAddr::V4(address) = address_of(spec, seed, host)? else { return Ok(None) };
+            packet[bytes].copy_from_slice(&address.octets());
+        }
+        Ok(Some(Crossing { spec, seed, router, links, packet: finished(packet) }))
+    }
+    /// The same for segments of `payload_len` bytes of a sender of INRPP that nobody has asked.
+    pub fn inrpp(
+        spec: &'a NetSpec,
+        seed: u64,
+        payload_len: u16,
+    ) -> Result<Option<Crossing<'a>>, LiveError> {
+        let Some((router, hosts, links)) = middle(spec) else { return Ok(None) };
+        let network = Network::build(spec, seed, false).map_err(LiveError::Spec)?;
+        let ends = hosts.map(|host| network.addresses[host.index()].first().copied());
+        let [Some(src), Some(dst)] = ends else { return Ok(None) };
+        let [src, dst] = [src, dst].map(|addr| Endpoint { addr, port: 5000 });
+        let tcp = TcpFields { flags: TcpFlags::ACK, window: 1, ..TcpFields::default() };
+        let mut packet = Packet::tcp(spec.version, src, dst, tcp, payload_len);
+        let (mut arena, mut options) = (Arena::default(), OptionList::EMPTY);
+        Echo(None).push(&mut options).expect("8 bytes fit into 40");
+        packet.set_tcp_options(options, &mut arena).expect("8 bytes fit into 40");
+        let mut bytes = Vec::new();
+        let written = forebay_wire::emit(&packet, &arena, &network.plan, &mut bytes);
+        written.expect("addresses are of the plan");
+        Ok(Some(Crossing { spec, seed, router, links, packet: bytes }))
+    }
+    /// What is passed on.
+    pub fn packet(&self) -> &[u8] {
+        &self.packet
+    }
+}
+
+/// The router between the first two hosts, these, and the links from the one over it to the other.
+fn middle(spec: &NetSpec) -> Option<(NodeId, [NodeId; 2], [LinkId; 2])> {
+    let numbered = || (0..).map(NodeId).zip(&spec.nodes);
+    let mut hosts = numbered().filter(|(_, node)| matches!(node.kind, NodeKind::Host));
+    let [a, b] = [hosts.next()?.0, hosts.next()?.0];
+    let router = numbered().find(|(_, node)| matches!(node.kind, NodeKind::Router(_)))?.0;
+    let find = |from, to| {
+        let joins = |link: &LinkSpec| link.from == from && link.to == to;
+        Some(LinkId(spec.links.iter().position(joins)? as u32))
+    };
+    Some((router, [a, b], [find(a, router)?, find(router, b)?]))
+}
+
+/// Passes `packet` on for `span`: with [`Arrivals::Flood`] as fast as it comes, else each so long
+/// after it or the one before it as two are apart. To be called inside
 /// [`isolate`](crate::isolate()), with two cores free.
-pub fn kernel_saturation(len: usize, span: Span) -> Result<Saturation, SaturationError> {
-    let mut packet = foreign(len);
-    packet[12..20].copy_from_slice(&[10, 0, 0, 0, 10, 0, 0, 1]);
-    saturate(&finished(packet), span, |mut from, mut to, clock, end| {
+pub fn kernel_saturation(
+    packet: &[u8],
+    arrivals: Arrivals,
+    span: Span,
+) -> Result<Saturation, SaturationError> {
+    saturate(packet, arrivals, span, |mut from, mut to, clock, end| {
+        let mut waiting = VecDeque::new();
         let mut batch = Packets::default();
-        while clock.now() < end {
-            from.receive(TURN, |_, packet| batch.push(packet));
-            if batch.is_empty() {
-                await_packet(&from, clock);
+        let mut free = Time::ZERO;
+        let mut now = clock.now();
+        while now < end {
+            from.receive(TURN, |at, packet| match arrivals {
+                Arrivals::Flood => batch.push(packet),
+                Arrivals::Every(gap) => {
+                    free = free.max(at) + gap;
+                    waiting.push_back((free, packet.to_vec()));
+                }
+            });
+            now = clock.now();
+            while waiting.front().is_some_and(|(at, _): &(Time, Vec<u8>)| *at <= now) {
+                batch.push(&waiting.pop_front().expect("there is one").1);
             }
-            to.send(&batch);
-            batch.clear();
+            if !batch.is_empty() {
+                to.send(&batch);
+                batch.clear();
+            } else {
+                let next = waiting.front().map_or(end, |&(at, _)| at);
+                await_packet(&[&from], clock, next);
+            }
         }
         to.counters()[Count::Sent]
     })
 }
 
-/// The same with the machines of a router between. Of `spec`, node 0 is a host, node 1 the router,
-/// node 2 a host; links 0 and 2 lead from each to the next. Packets are of a protocol that Forebay
-/// does not know.
+/// The same with the machines of the router: what they pass on leaves by the rates of their links.
 pub fn router_saturation(
-    spec: &NetSpec,
-    seed: u64,
-    len: usize,
+    crossing: &Crossing<'_>,
+    arrivals: Arrivals,
     span: Span,
 ) -> Result<Saturation, SaturationError> {
-    let mut packet = foreign(len);
-    for (node, bytes) in [(0, 12..16), (2, 16..20)] {
-        match address_of(spec, seed, NodeId(node))? {
-            IpAddr::V4(address) => packet[bytes].copy_from_slice(&address.octets()),
-            IpAddr::V6(_) => return Err(LiveError::NoAddress(NodeId(node)).into()),
-        }
-    }
-    let place = Place { nodes: vec![NodeId(1)], ..Place::default() };
+    let Crossing { spec, seed, router, links: [incoming, outgoing], ref packet } = *crossing;
+    let place = Place { nodes: vec![router], ..Place::default() };
     let site = Site::new(spec, seed, &place, SiteOptions::default()).map_err(LiveError::Spec)?;
-    saturate(&finished(packet), span, |from, to, clock, end| {
-        let ports =
-            vec![Port::new(from, LinkId(0), LinkId(1)), Port::new(to, LinkId(3), LinkId(2))];
-        let mut turns = Turns::new(site, ports, ());
+    saturate(packet, arrivals, span, |from, to, clock, end| {
+        let from = Port::new(from, incoming, incoming.opposite());
+        let to = Port::new(to, outgoing.opposite(), outgoing);
+        let mut turns = Turns::new(site, vec![from, to], ());
         // More comes than can be passed on: a lag is not an error here.
         loop {
             match turns.turn(|| clock.now(), || end) {
                 Ok(Next::End) => break,
-                Ok(Next::At(at)) if at > clock.now() => await_packet(&turns.ports()[0].wire, clock),
+                Ok(Next::At(at)) if at > clock.now() => {
+                    let ports = turns.ports();
+                    await_packet(&[&ports[0].wire, &ports[1].wire], clock, at);
+                }
                 Ok(_) => {}
                 Err(_) if clock.now() >= end => break,
                 Err(_) => {}
@@ -111,13 +203,18 @@ pub fn router_saturation(
     })
 }
 
-/// Waiting is no work. The router has nothing to do either: all its packets leave soon.
-fn await_packet(wire: &PacketWire, clock: Clock) {
-    let mut files: Vec<_> = wire.fd().map(readable).into_iter().collect();
-    let _ = wait(clock, clock.now() + Span::from_micros(100), &mut files);
+/// Sleep until a packet comes, or until `until`.
+fn await_packet(wires: &[&PacketWire], clock: Clock, until: Time) {
+    let mut files: Vec<_> = wires.iter().filter_map(|wire| wire.fd()).map(readable).collect();
+    let _ = wait(clock, until.min(clock.now() + Span::from_millis(20)), &mut files);
 }
 
-fn saturate(packet: &[u8], span: Span, relay: impl Relay) -> Result<Saturation, SaturationError> {
+fn saturate(
+    packet: &[u8],
+    arrivals: Arrivals,
+    span: Span,
+    relay: impl Relay,
+) -> Result<Saturation, SaturationError> {
     let end = |node, name: &str| CableEnd { node, interface: name.to_string() };
     let cable = |a, b| Cable { mtu_bytes: MTU_BYTES as u32, ends: [a, b] };
     let cables = vec![cable(end(0, "out"), end(1, "in")), cable(end(1, "out"), end(2, "in"))];
@@ -134,8 +231,12 @@ fn saturate(packet: &[u8], span: Span, relay: impl Relay) -> Result<Saturation, 
     let (relay_out, sink) = (open(1, "out", 1, 0)?, open(2, "in", 1, 1)?);
     let done = AtomicBool::new(false);
     Ok(thread::scope(|scope| {
-        scope.spawn(|| feed(source, sink, packet, &done));
+        scope.spawn(|| feed(source, sink, packet, arrivals, clock, &done));
         let relay = scope.spawn(move || {
+            // A flood under SCHED_FIFO would leave nothing to the thread that sends it.
+            if arrivals != Arrivals::Flood {
+                hurry();
+            }
             let before = cpu_time();
             let packets = relay(relay_in, relay_out, clock, clock.now() + span);
             Saturation { packets, cpu: cpu_time() - before }
@@ -167,10 +268,28 @@ fn finished(mut packet: Vec<u8>) -> Vec<u8> {
 }
 
 /// Sends without end, and empties the ring at the other end.
-fn feed(mut source: PacketWire, mut sink: PacketWire, packet: &[u8], done: &AtomicBool) {
+fn feed(
+    mut source: PacketWire,
+    mut sink: PacketWire,
+    packet: &[u8],
+    arrivals: Arrivals,
+    clock: Clock,
+    done: &AtomicBool,
+) {
     let mut batch = Packets::default();
-    (0..TURN).for_each(|_| batch.push(packet));
+    let mut due = clock.now();
+    match arrivals {
+        Arrivals::Flood => (0..TURN).for_each(|_| batch.push(packet)),
+        Arrivals::Every(_) => {
+            hurry();
+            batch.push(packet);
+        }
+    }
     while !done.load(Ordering::Relaxed) {
+        if let Arrivals::Every(gap) = arrivals {
+            due += gap;
+            let _ = wait(clock, due, &mut []);
+        }
         source.send(&batch);
         while sink.receive(TURN, |_, _| {}) != Backlog::Empty {}
     }

@@ -3,10 +3,12 @@
 //! A process of its own, in namespaces of its own, does everything; this one only waits for it.
 //! Nothing is left when either is killed.
 
+mod bench;
 mod compare;
 mod paced;
 mod session;
 
+pub use bench::bench;
 pub use compare::compare;
 
 use crate::args::{LiveArgs, LiveRun};

@@ -104,6 +104,30 @@ fn a_comparison_has_both_on_one_page() {
 }
 
 #[test]
+fn what_a_thread_passes_on_is_measured() {
+    let desk = desk();
+    let done = desk.forebay(&["bench", "live", "--json"]);
+    if done.code == IMPOSSIBLE && !is_root() {
+        forebay_prerequisites::skip(&format!("a measurement over wires: {}", done.stderr));
+        return;
+    }
+    let measured = done.ok().json();
+    let rows = measured["rows"].as_array().expect("rows");
+    let names = ["kernel alone", "router", "INRPP router"];
+    let paced = ["bare loop, 100 Mbit/s", "router, 100 Mbit/s"];
+    for (row, name) in rows.iter().zip(names.iter().chain(&paced)) {
+        assert_eq!(row["name"], *name);
+        // 8 333 packets leave in a second at 100 Mbit/s.
+        assert!(row["packets"].as_u64() > Some(8_000), "{row}");
+    }
+    assert_eq!(rows.len(), 5);
+    assert!(measured["paced_ratio"].as_f64() > Some(0.5), "{measured}");
+    let refused = desk.forebay(&["bench", "live", "--only", "s2"]);
+    assert_eq!(refused.code, 2, "{}", refused.stderr);
+    assert!(refused.stderr.contains("--only"), "{}", refused.stderr);
+}
+
+#[test]
 fn paced_runs_have_the_hash_of_the_simulation() {
     let desk = desk();
     let paced = desk.forebay(&["live", "small.toml", "--paced", "--json"]).ok().json();
