@@ -101,8 +101,9 @@ fn replay(
             assert_eq!(pushed, Ok(input.at), "inputs are in order, and of this place");
             last = input.at;
         }
-        // Those of the same time are still to come.
-        site.run_until(Time::from_nanos(last.as_nanos() - 1));
+        // Those of the same time are still to come. Some came in the last turn, after the end.
+        let known = Time::from_nanos(last.as_nanos() - 1);
+        site.run_until(known.min(recorded.until()));
         site.exits(|exit| left(exit.link, exit.at, exit.bytes));
     }
     site.run_until(recorded.until());

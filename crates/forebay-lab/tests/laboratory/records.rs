@@ -9,6 +9,7 @@ use forebay_lab::{
 };
 use forebay_net::Place;
 use forebay_sim::{Exit, Site, SiteOptions};
+use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
 use std::sync::Arc;
@@ -21,6 +22,11 @@ const LATE: Span = Span::from_micros(30);
 
 /// Run [`scenario`] with each node at a place of its own, turn by turn, and record it.
 fn record(folder: &Path) {
+    record_until(folder, UNTIL, None);
+}
+/// The same up to `until`. Where the last turn takes what came after the end as well, that is on
+/// each link a packet like the one before, so long after it.
+fn record_until(folder: &Path, until: Time, beyond: Option<Span>) {
     let scenario = roomy();
     let spec = scenario.build(PROTOCOL, SEED).expect("a sound scenario");
     let folder = RecordFolder::create(folder, &scenario, PROTOCOL, SEED).expect("a new folder");
@@ -31,8 +37,8 @@ fn record(folder: &Path) {
         sites.push((site, folder.site(&place, 0).expect("a new file")));
     }
     let mut wire: Vec<(Time, LinkId, Vec<u8>)> = Vec::new();
-    let mut now = Time::ZERO;
-    while now < UNTIL {
+    let (mut now, mut last) = (Time::ZERO, BTreeMap::new());
+    while now < until {
         now += Span::from_micros(250);
         wire.retain(|(at, link, bytes)| {
             let due = *at <= now;
@@ -40,6 +46,7 @@ fn record(folder: &Path) {
                 let (site, recorder) = &mut sites[spec.links[link.index()].to.index()];
                 let at = site.push(*at, *link, bytes).expect("it ends there");
                 recorder.input(at, *link, bytes);
+                last.insert(*link, bytes.clone());
             }
             !due
         });
@@ -48,8 +55,14 @@ fn record(folder: &Path) {
             site.exits(|Exit { link, at, bytes, .. }| wire.push((at + LATE, link, bytes.to_vec())));
         }
     }
+    for (link, bytes) in last.into_iter().filter(|_| beyond.is_some()) {
+        let (site, recorder) = &mut sites[spec.links[link.index()].to.index()];
+        let at = until + beyond.unwrap_or_default();
+        let at = site.push(at, link, &bytes).expect("it ends there");
+        recorder.input(at, link, &bytes);
+    }
     for (site, recorder) in sites {
-        let ending = Ending::new(UNTIL.as_nanos(), site.hash(), &site.conservation());
+        let ending = Ending::new(until.as_nanos(), site.hash(), &site.conservation());
         recorder.finish(&ending).expect("there is room");
     }
 }
@@ -102,6 +115,18 @@ fn a_record_is_replayed_place_by_place_and_as_a_run() {
     let counts = |result: &RunResult| result.one_way.values().map(|all| all.count()).sum::<u64>();
     assert!(counts(&simulated) > 200);
     assert_eq!(counts(&live), counts(&simulated));
+}
+
+#[test]
+fn what_came_after_the_end_changes_nothing() {
+    let folder = tempfile::tempdir().expect("a folder");
+    record_until(folder.path(), Time::from_millis(150), Some(Span::from_millis(5)));
+    let record = open(folder.path()).expect("a record");
+    let late = record.sites.iter().flat_map(|site| site.inputs());
+    assert!(late.filter(|input| input.at > record.until()).count() > 1, "it was exercised");
+    let spec = record.scenario.build(&record.protocol, record.seed).expect("sound");
+    let verdicts = verify(&record, &spec).expect("sound");
+    assert!(verdicts.iter().all(|verdict| verdict.same == Some(true)), "{verdicts:?}");
 }
 
 #[test]
