@@ -147,10 +147,12 @@ pub(super) fn make(folder: &Path) -> std::io::Result<Taken> {
 
 /// Most times that a folder is made.
 const MAX_TRIES: usize = 100;
+/// Milliseconds for which its removal is awaited: who removes it may wait for a processor.
+const MAX_WAIT_MS: usize = 10_000;
 
 #[allow(clippy::disallowed_methods)] // Another process is at it: only time passes here.
 fn await_removal(folder: &Path) {
-    for _ in 0..MAX_TRIES {
+    for _ in 0..MAX_WAIT_MS {
         if !folder.exists() {
             return;
         }
@@ -165,8 +167,9 @@ pub(super) fn clear(target: &Path) -> Result<(), StoreError> {
         match Lock::take(&folder) {
             // Its number says nothing: a process that has ended may still have it, and another may
             // have got it. One that is about to lock its new folder makes it again.
-            Taken::Here(_lock) => remove(&folder, is_partial)?,
-            Taken::Unknown => {}
+            Taken::Here(lock) if lock.is_of(&folder) => remove(&folder, is_partial)?,
+            // Its owner removed it meanwhile, and may have made another, which is his.
+            Taken::Here(_) | Taken::Unknown => {}
             Taken::Elsewhere => {
                 return Err(StoreError::InUse { path: target.to_path_buf(), process });
             }
@@ -263,20 +266,28 @@ mod tests {
         in_temporary_folder(|top| {
             let folder = top.join("out.partial-7");
             let done = std::sync::atomic::AtomicBool::new(false);
-            std::thread::scope(|scope| {
+            let made = || -> std::io::Result<bool> {
+                let mut all_locked = true;
+                for _ in 0..200 {
+                    let taken = make(&folder)?;
+                    all_locked &= matches!(&taken, Taken::Here(lock) if lock.is_of(&folder));
+                    fs::write(folder.join("summary.json"), "x")?;
+                    fs::remove_dir_all(&folder)?;
+                }
+                Ok(all_locked)
+            };
+            let made = std::thread::scope(|scope| {
                 scope.spawn(|| {
                     while !done.load(std::sync::atomic::Ordering::Relaxed) {
                         clear(&top.join("out")).unwrap_or_default();
                     }
                 });
-                for _ in 0..200 {
-                    let taken = make(&folder).unwrap();
-                    assert!(matches!(&taken, Taken::Here(lock) if lock.is_of(&folder)));
-                    fs::write(folder.join("summary.json"), "x").unwrap();
-                    fs::remove_dir_all(&folder).unwrap();
-                }
+                // Without a panic, for which the other thread would be waited without end.
+                let made = made();
                 done.store(true, std::sync::atomic::Ordering::Relaxed);
+                made
             });
+            assert!(made.expect("all were made"));
         });
     }
 
