@@ -443,7 +443,8 @@ packets (data, ACKs, retransmissions) fully serialised on a link. Measure on a
 quiet machine. FOREBAY_HUGE_PAGES=0 measures without huge pages.")]
 pub struct BenchArgs {
     /// What a thread passes on over real interfaces, in place of the benchmarks
-    #[arg(value_name = "live", value_parser = ["live"], conflicts_with_all = ["only", "threads", "data"])]
+    #[arg(value_name = "live", value_parser = ["live"])]
+    #[arg(conflicts_with_all = ["only", "threads", "data"])]
     pub live: Option<String>,
     /// Print one JSON object, and nothing else
     #[arg(long)]

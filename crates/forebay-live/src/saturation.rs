@@ -7,12 +7,9 @@ use crate::scheduling::{hurry, readable, wait};
 use crate::session::{LiveError, address_of};
 use crate::turn::{Next, Port, Turns};
 use crate::wire::{Backlog, Count, PacketWire, PacketWireError, Packets, Wire};
-use forebay_base::{
-    Arena, Endpoint, LinkId, NodeId, OptionList, Packet, Span, TcpFields, TcpFlags, Time,
-};
-use forebay_net::{LinkSpec, NetSpec, Network, NodeKind, Place};
-use forebay_signal::inrpp::Echo;
-use forebay_sim::{Site, SiteOptions};
+use forebay_base::{LinkId, NodeId, Span, Time};
+use forebay_net::{LinkSpec, NetSpec, NodeKind, Place};
+use forebay_sim::{Exit, Site, SiteOptions};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -96,26 +93,36 @@ impl<'a> Crossing<'a> {
         }
         Ok(Some(Crossing { spec, seed, router, links, packet: finished(packet) }))
     }
-    /// The same for segments of `payload_len` bytes of a sender of INRPP that nobody has asked.
-    pub fn inrpp(
+    /// The same for the first packet of at least `least` bytes that the first host sends. None if
+    /// it sends none in the first second.
+    pub fn of_host(
         spec: &'a NetSpec,
         seed: u64,
-        payload_len: u16,
+        least: usize,
     ) -> Result<Option<Crossing<'a>>, LiveError> {
-        let Some((router, hosts, links)) = middle(spec) else { return Ok(None) };
-        let network = Network::build(spec, seed, false).map_err(LiveError::Spec)?;
-        let ends = hosts.map(|host| network.addresses[host.index()].first().copied());
-        let [Some(src), Some(dst)] = ends else { return Ok(None) };
-        let [src, dst] = [src, dst].map(|addr| Endpoint { addr, port: 5000 });
-        let tcp = TcpFields { flags: TcpFlags::ACK, window: 1, ..TcpFields::default() };
-        let mut packet = Packet::tcp(spec.version, src, dst, tcp, payload_len);
-        let (mut arena, mut options) = (Arena::default(), OptionList::EMPTY);
-        Echo(None).push(&mut options).expect("8 bytes fit into 40");
-        packet.set_tcp_options(options, &mut arena).expect("8 bytes fit into 40");
-        let mut bytes = Vec::new();
-        let written = forebay_wire::emit(&packet, &arena, &network.plan, &mut bytes);
-        written.expect("addresses are of the plan");
-        Ok(Some(Crossing { spec, seed, router, links, packet: bytes }))
+        const TURN: Span = Span::from_millis(1);
+        let Some((router, _, links)) = middle(spec) else { return Ok(None) };
+        let site = |node| {
+            let place = Place { nodes: vec![NodeId(node)], ..Place::default() };
+            Site::new(spec, seed, &place, SiteOptions::default()).map_err(LiveError::Spec)
+        };
+        let sites = (0..spec.nodes.len() as u32).map(site);
+        let mut sites = sites.collect::<Result<Vec<Site>, LiveError>>()?;
+        for turn in 1..=1000 {
+            let mut left: Vec<(Time, LinkId, Vec<u8>)> = Vec::new();
+            for site in &mut sites {
+                site.run_until(Time::ZERO + TURN * turn);
+                site.exits(|Exit { link, at, bytes, .. }| left.push((at, link, bytes.to_vec())));
+            }
+            for (at, link, packet) in left {
+                if link == links[0] && packet.len() >= least {
+                    return Ok(Some(Crossing { spec, seed, router, links, packet }));
+                }
+                let to = spec.links[link.index()].to;
+                sites[to.index()].push(at, link, &packet).expect("the link ends there");
+            }
+        }
+        Ok(None)
     }
     /// What is passed on.
     pub fn packet(&self) -> &[u8] {

@@ -6,7 +6,8 @@ use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::terminal::{Paint, Table, wrap};
 use forebay_base::Span;
-use forebay_lab::scenario::{LoadOptions, Scenario};
+use forebay_lab::scenario::registry::Routers;
+use forebay_lab::scenario::{LoadOptions, Registry, Scenario};
 use forebay_live::{
     Arrivals, Crossing, LiveError, Saturation, SaturationError, check, kernel_saturation,
     router_saturation,
@@ -19,8 +20,10 @@ use std::io::{self, IsTerminal, Write};
 const SPAN: Span = Span::from_secs(2);
 /// Of packets, with their IP headers.
 const PACKET_BYTES: usize = 1500;
-/// Payload of a segment of that length with the echo of INRPP and no timestamps.
-const PAYLOAD_BYTES: u16 = 1452;
+/// Full segments are longer, ACKs are not.
+const LEAST_BYTES: usize = 1000;
+/// A protocol whose routers are plain ones.
+const PLAIN: &str = "newreno";
 /// Time between two packets of that length at 100 Mbit/s.
 const GAP: Span = Span::from_micros(120);
 
@@ -34,7 +37,7 @@ struct Measured {
 
 #[derive(Serialize)]
 struct Row {
-    name: &'static str,
+    name: String,
     packets: u64,
     cpu_s: f64,
     packets_per_cpu_s: f64,
@@ -62,20 +65,24 @@ pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(),
 }
 
 fn measure() -> Result<Measured, Failure> {
-    let fast = |protocol| spec("100Gbit/s", protocol);
-    let (plain, slow, inrpp) = (fast("newreno")?, spec("100Mbit/s", "newreno")?, fast("inrpp")?);
+    let (plain, slow) = (spec("100Gbit/s", PLAIN)?, spec("100Mbit/s", PLAIN)?);
     let foreign = crossing(Crossing::foreign(&plain, 1, PACKET_BYTES))?;
     let paced = crossing(Crossing::foreign(&slow, 1, PACKET_BYTES))?;
-    let pooled = crossing(Crossing::inrpp(&inrpp, 1, PAYLOAD_BYTES))?;
     let (flood, steady, packet) = (Arrivals::Flood, Arrivals::Every(GAP), foreign.packet());
-    let rows = vec![
+    let mut rows = vec![
         row("kernel alone", || kernel_saturation(packet, flood, SPAN))?,
         row("router", || router_saturation(&foreign, flood, SPAN))?,
-        row("INRPP router", || router_saturation(&pooled, flood, SPAN))?,
-        row("bare loop, 100 Mbit/s", || kernel_saturation(packet, steady, SPAN))?,
-        row("router, 100 Mbit/s", || router_saturation(&paced, steady, SPAN))?,
     ];
-    let paced_ratio = rows[4].us_per_packet / rows[3].us_per_packet;
+    // Those of a scheme pass on what its hosts send.
+    for line in Registry::default().lines::<Routers>().iter().skip(1) {
+        let spec = spec("100Gbit/s", &line.name)?;
+        let own = crossing(Crossing::of_host(&spec, 1, LEAST_BYTES))?;
+        rows.push(row(&format!("{} router", line.title), || router_saturation(&own, flood, SPAN))?);
+    }
+    let bare = row("bare loop, 100 Mbit/s", || kernel_saturation(packet, steady, SPAN))?;
+    let router = row("router, 100 Mbit/s", || router_saturation(&paced, steady, SPAN))?;
+    let paced_ratio = router.us_per_packet / bare.us_per_packet;
+    rows.extend([bare, router]);
     Ok(Measured { rows, paced_ratio })
 }
 
@@ -96,11 +103,11 @@ fn spec(rate: &str, protocol: &str) -> Result<NetSpec, Failure> {
 
 fn crossing<'a>(found: Result<Option<Crossing<'a>>, LiveError>) -> Result<Crossing<'a>, Failure> {
     let found = found.map_err(|error| Failure::run(error.to_string()))?;
-    Ok(found.expect("two IPv4 hosts beside a router"))
+    Ok(found.expect("two IPv4 hosts beside a router, one sends"))
 }
 
 fn row(
-    name: &'static str,
+    name: &str,
     measure: impl FnOnce() -> Result<Saturation, SaturationError>,
 ) -> Result<Row, Failure> {
     if io::stderr().is_terminal() {
@@ -110,7 +117,7 @@ fn row(
     let found = measure().map_err(|error| Failure::Impossible(error.to_string()))?;
     let packets_per_cpu_s = found.packets_per_cpu_s();
     Ok(Row {
-        name,
+        name: name.to_string(),
         packets: found.packets,
         cpu_s: found.cpu.as_secs_f64(),
         packets_per_cpu_s,
@@ -128,7 +135,7 @@ fn text(measured: &Measured, paint: Paint) -> String {
             packets.to_string(),
             format!("{cpu_s:.2} s"),
         ];
-        table.push(name.to_string(), cells);
+        table.push(name.clone(), cells);
     }
     let ratio = measured.paced_ratio;
     let note = format!(

@@ -1,7 +1,8 @@
 //! How the paths of a stream come together (RFC 8684 sections 3.1 and 3.2).
 //!
 //! One path exchanges keys (MP_CAPABLE): the first, or the next one where that has not answered two
-//! SYNs. Once the peer has shown that it has both, the client opens the others, each with the token of the server and a proof of both keys (MP_JOIN). A path
+//! SYNs. Once the peer has shown that it has both, the client opens the others, each with the token
+//! of the server and a proof of both keys (MP_JOIN). A path
 //! that joins carries the client's data when the peer has acknowledged that proof, which is
 //! repeated until then.
 //!
