@@ -49,7 +49,7 @@ fn the_next_path_begins_where_the_first_is_dead() {
     for (answers_lost, back_ms) in
         [(false, None), (true, None), (false, Some(4500)), (true, Some(4500))]
     {
-        let plan = Plan { config: slow.clone(), ..two(20_000_000) };
+        let plan = Plan { config: slow, ..two(20_000_000) };
         let mut pair = plan.start(move |f| {
             let gone = match (f.path, back_ms) {
                 (0, _) if answers_lost && f.forth => false,
