@@ -179,6 +179,10 @@ impl<S: Sink> PcapngWriter<S> {
         self.option(OPT_COMMENT, comment.as_bytes());
         self.end()
     }
+    /// What it writes to. Blocks are written whole.
+    pub fn sink(&mut self) -> &mut S {
+        &mut self.sink
+    }
 
     /// The sink, with the whole capture.
     pub fn into_sink(self) -> S {

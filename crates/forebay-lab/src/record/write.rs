@@ -3,7 +3,7 @@
 use super::names::Names;
 use super::{Ending, FORMAT, Header, RecordError};
 use crate::store::write_copy;
-use forebay_base::{LinkId, Time};
+use forebay_base::{LinkId, Span, Time};
 use forebay_net::Place;
 use forebay_scenario::Scenario;
 use forebay_sim::HASH_EPOCH;
@@ -11,6 +11,9 @@ use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
+
+/// A run that is killed leaves what had come so long before.
+const FLUSH_INTERVAL: Span = Span::from_millis(500);
 
 /// A record in the making: a folder, or files without names that go with the process.
 #[derive(Debug)]
@@ -80,7 +83,9 @@ impl RecordFolder {
                 Some(&first) => first,
                 None => writer.interface("nothing comes in")?,
             };
-            Ok(SiteRecorder { writer, interfaces, first, path: path.clone(), failed: None })
+            writer.sink().0.flush()?;
+            let (path, flush_at) = (path.clone(), Time::ZERO + FLUSH_INTERVAL);
+            Ok(SiteRecorder { writer, interfaces, first, path, flush_at, failed: None })
         };
         begin().map_err(RecordError::io("write", &path))
     }
@@ -94,6 +99,8 @@ pub struct SiteRecorder {
     interfaces: Vec<Option<Interface>>,
     first: Interface,
     path: PathBuf,
+    /// When what is buffered is written.
+    flush_at: Time,
     failed: Option<std::io::Error>,
 }
 
@@ -106,6 +113,10 @@ impl SiteRecorder {
         let interface = self.interfaces[link.index()].expect("a link that ends here");
         let capture = Capture { interface, at, direction: Direction::Inbound, comment: None };
         self.failed = self.writer.packet(&capture, bytes).err();
+        if at >= self.flush_at {
+            self.flush_at = at + FLUSH_INTERVAL;
+            self.failed = self.failed.take().or_else(|| self.writer.sink().0.flush().err());
+        }
     }
     /// The run has ended: the file. Err if not all of it could be recorded.
     pub fn finish(mut self, ending: &Ending) -> Result<SiteFile, RecordError> {

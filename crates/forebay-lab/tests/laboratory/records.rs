@@ -152,6 +152,26 @@ fn what_was_recorded_and_is_not_done_again_is_found() {
     assert!(!found.is_empty() && found[0].instead.is_some(), "{found:?}");
 }
 
+/// A process that is killed runs no destructors: what it has not written is lost.
+#[test]
+fn a_run_that_is_killed_leaves_a_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let scenario = roomy();
+    let spec = scenario.build(PROTOCOL, SEED).expect("a sound scenario");
+    let made = RecordFolder::create(folder.path(), &scenario, PROTOCOL, SEED).expect("new");
+    for node in (0..spec.nodes.len() as u32).map(NodeId) {
+        let place = Place { nodes: vec![node], ..Place::default() };
+        let mut recorder = made.site(&place, 0).expect("a new file");
+        let incoming = spec.links.iter().position(|link| link.to == node).expect("a link");
+        for second in 1..=2 {
+            recorder.input(Time::from_secs(second), LinkId(incoming as u32), &[0x45, 0, 0, 20]);
+        }
+        std::mem::forget(recorder);
+    }
+    let record = open(folder.path()).expect("a record");
+    assert!(!record.is_whole() && record.until() == Time::from_secs(2));
+}
+
 #[test]
 fn a_record_without_its_end_is_replayed_as_far_as_it_goes() {
     let folder = tempfile::tempdir().expect("a folder");
