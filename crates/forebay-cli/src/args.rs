@@ -1,5 +1,7 @@
 //! The command line: what may be asked, and the texts that explain it.
 
+#[cfg(target_os = "linux")]
+use crate::kernel_choice::KernelChoice;
 use crate::late::Late;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
@@ -181,6 +183,12 @@ pub struct LiveArgs {
     /// No wires: all nodes in one place, in real time; the trace hash is that of `forebay run`
     #[arg(long, conflicts_with = "record")]
     pub paced: bool,
+    /// A host whose TCP is the kernel's, and the congestion control of its flows, such as a=cubic
+    /// (repeatable); the names are those of /proc/sys/net/ipv4/tcp_available_congestion_control
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "HOST=NAME", value_parser = crate::kernel_choice::choice)]
+    #[arg(conflicts_with = "paced")]
+    pub kernel: Vec<KernelChoice>,
     #[command(flatten)]
     pub results: ResultArgs,
 }
@@ -194,13 +202,15 @@ pub struct LiveRun {
     pub record: Option<PathBuf>,
     /// Without wires.
     pub paced: bool,
+    /// Hosts of the kernel.
+    pub kernel: Vec<KernelChoice>,
 }
 
 impl LiveArgs {
     /// With a scenario of this name: what it shares with `forebay run`, and the rest.
     #[cfg(target_os = "linux")]
     pub fn into_run(self, scenario: &str) -> LiveRun {
-        let LiveArgs { protocol, seed, set, record, paced, results, .. } = self;
+        let LiveArgs { protocol, seed, set, record, paced, kernel, results, .. } = self;
         let run = RunArgs {
             protocol,
             seeds: Seeds(vec![seed]),
@@ -209,7 +219,7 @@ impl LiveArgs {
             results,
             ..RunArgs::quiet(scenario.to_string())
         };
-        LiveRun { run, record, paced }
+        LiveRun { run, record, paced, kernel }
     }
 }
 
@@ -217,12 +227,13 @@ impl CompareArgs {
     /// What its runs share with those of `forebay live`.
     #[cfg(target_os = "linux")]
     pub fn into_run(self, scenario: &str) -> LiveRun {
-        let CompareArgs { protocol, seeds, set, results, .. } = self;
+        let CompareArgs { protocol, seeds, set, kernel, results, .. } = self;
         let quiet = RunArgs::quiet(scenario.to_string());
         LiveRun {
             run: RunArgs { protocol, seeds, set, results, ..quiet },
             record: None,
             paced: false,
+            kernel,
         }
     }
 }
@@ -277,6 +288,11 @@ pub struct CompareArgs {
     /// Override a key (repeatable). Indices start at 0: the first of flows is flows.0
     #[arg(long, value_name = "KEY=VALUE")]
     pub set: Vec<String>,
+    /// A host whose TCP is the kernel's in live runs, and the congestion control of its flows, such
+    /// as a=cubic (repeatable)
+    #[cfg(target_os = "linux")]
+    #[arg(long, value_name = "HOST=NAME", value_parser = crate::kernel_choice::choice)]
+    pub kernel: Vec<KernelChoice>,
     /// Print the judged figures as Markdown, for pages
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,

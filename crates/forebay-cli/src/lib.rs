@@ -18,6 +18,8 @@ mod explain;
 mod failure;
 mod huge_pages;
 mod interrupt;
+#[cfg(target_os = "linux")]
+mod kernel_choice;
 mod late;
 mod list;
 #[cfg(target_os = "linux")]

@@ -7,7 +7,7 @@
 //! node resolves addresses: neither ARP nor neighbour discovery adds packets to a run.
 
 use crate::netlink::{CREATE, Requests};
-use crate::os::{self, Mac, Offload};
+use crate::os::{self, Mac};
 use netlink_packet_route::AddressFamily;
 use netlink_packet_route::RouteNetlinkMessage;
 use netlink_packet_route::address::{AddressAttribute, AddressFlags, AddressMessage, AddressScope};
@@ -290,6 +290,20 @@ fn set_flags(interface: &str, flags: LinkFlags, among: LinkFlags) -> Result<(), 
     requests()?.make(request, 0).map_err(refused(of("the state", interface)))
 }
 
+/// `ETHTOOL_S*` commands of `linux/ethtool.h` that switch one offload of an interface.
+#[derive(Clone, Copy, Debug)]
+#[repr(u32)]
+enum Offload {
+    /// `ETHTOOL_STXCSUM`: checksums are left to the device.
+    TxChecksum = 0x17,
+    /// `ETHTOOL_STSO`: segmentation is left to the device.
+    TcpSegmentation = 0x1f,
+    /// `ETHTOOL_SGSO`: packets are segmented late.
+    GenericSegmentation = 0x24,
+    /// `ETHTOOL_SGRO`: packets are merged on arrival.
+    GenericReceive = 0x2c,
+}
+
 /// Switch all offloads of an interface of the namespace that the thread is in. Segments and
 /// checksums that no device computes reach packet sockets incomplete.
 pub fn switch_offloads(interface: &str, on: bool) -> Result<(), LabError> {
@@ -307,7 +321,7 @@ pub fn switch_offloads(interface: &str, on: bool) -> Result<(), LabError> {
     }
     offloads.into_iter().try_for_each(|offload| {
         let what = || of(&format!("the offload {offload:?}"), interface);
-        os::switch_offload(&any, interface, offload, on)
+        os::switch_offload(&any, interface, offload as u32, on)
             .map_err(|errno| refused(what())(errno.into()))
     })
 }

@@ -30,7 +30,11 @@ pub use saturation::{
 pub use scheduling::{Priority, hurry};
 mod turn;
 pub use turn::{Next, Port, PortReport, Record, TooSlow, Turns};
+mod kernel;
 mod node;
+mod plan;
 mod session;
+pub use kernel::KernelError;
 pub use node::NodeReport;
-pub use session::{LiveError, LivePlan, address_of, interface, lab_of, place_of, run_live};
+pub use plan::{KernelHost, LivePlan, place_of};
+pub use session::{LiveError, LiveReport, address_of, interface, lab_of, run_live};

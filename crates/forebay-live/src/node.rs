@@ -46,7 +46,7 @@ impl<'a> End<'a> {
         self.open.fetch_add(open, Ordering::SeqCst);
     }
     /// So many have ended.
-    fn closed(&self, closed: isize, now: Time) {
+    pub(crate) fn closed(&self, closed: isize, now: Time) {
         let before = self.open.fetch_sub(closed, Ordering::SeqCst);
         if self.with_flows && before <= closed {
             self.soon(now);

@@ -12,25 +12,14 @@ use std::os::fd::{AsFd, AsRawFd};
 use std::ptr::{self, NonNull};
 use std::sync::atomic::{AtomicU32, Ordering};
 
-/// `ETHTOOL_S*` commands of `linux/ethtool.h` that switch one offload of an interface.
-#[derive(Clone, Copy, Debug)]
-#[repr(u32)]
-pub enum Offload {
-    /// `ETHTOOL_STXCSUM`: checksums are left to the device.
-    TxChecksum = 0x17,
-    /// `ETHTOOL_STSO`: segmentation is left to the device.
-    TcpSegmentation = 0x1f,
-    /// `ETHTOOL_SGSO`: packets are segmented late.
-    GenericSegmentation = 0x24,
-    /// `ETHTOOL_SGRO`: packets are merged on arrival.
-    GenericReceive = 0x2c,
-}
-
 /// `SIOCETHTOOL` of `linux/sockios.h`.
 const SIOCETHTOOL: libc::Ioctl = 0x8946;
 
 /// Packets in one call of `sendmmsg`.
 pub const BATCH: usize = 64;
+
+/// Bytes of `TCP_INFO` that are asked for: up to `tcpi_total_rto_time`.
+pub const TCP_INFO_BYTES: usize = 248;
 
 /// An Ethernet address.
 pub type Mac = [u8; 6];
@@ -89,13 +78,27 @@ fn set_option<T: Copy>(socket: &impl AsFd, option: c_int, value: &T) -> nix::Res
 pub fn take_ring_drops(socket: &impl AsFd) -> nix::Result<u64> {
     // SAFETY: an all-zero `tpacket_stats` is valid: two numbers.
     let mut stats: libc::tpacket_stats = unsafe { mem::zeroed() };
-    let mut len = size_of_val(&stats) as socklen_t;
-    let (level, option) = (libc::SOL_PACKET, libc::PACKET_STATISTICS);
-    let place = ptr::from_mut(&mut stats).cast();
-    // SAFETY: the kernel writes at most `len` bytes to `stats`, which has as many.
-    let result = unsafe { libc::getsockopt(raw(socket), level, option, place, &mut len) };
-    Errno::result(result)?;
+    get_option(socket, libc::SOL_PACKET, libc::PACKET_STATISTICS, &mut stats)?;
     Ok(u64::from(stats.tp_drops))
+}
+
+/// `TCP_INFO` of a TCP socket, as the kernel lays it out; fields that it does not have are 0.
+pub fn tcp_info(socket: &impl AsFd) -> nix::Result<[u8; TCP_INFO_BYTES]> {
+    let mut info = [0; TCP_INFO_BYTES];
+    get_option(socket, libc::IPPROTO_TCP, libc::TCP_INFO, &mut info).map(|()| info)
+}
+
+/// `T` is the type that the kernel documents for `option`: numbers.
+fn get_option<T: Copy>(
+    socket: &impl AsFd,
+    level: c_int,
+    option: c_int,
+    value: &mut T,
+) -> nix::Result<()> {
+    let (place, mut len) = (ptr::from_mut(value).cast(), size_of::<T>() as socklen_t);
+    // SAFETY: the kernel writes at most `len` bytes to a live value, which has as many.
+    let result = unsafe { libc::getsockopt(raw(socket), level, option, place, &mut len) };
+    Errno::result(result).map(drop)
 }
 
 /// Send up to [`BATCH`] IP packets in one call, each as one frame. Returns the number of packets
@@ -241,15 +244,16 @@ impl Drop for Ring {
     }
 }
 
-/// Switch an offload of an interface. `socket` is any socket of its namespace.
+/// Switch an offload of an interface by an `ETHTOOL_S*` command of `linux/ethtool.h` that takes a
+/// switch. `socket` is any socket of its namespace.
 pub fn switch_offload(
     socket: &impl AsFd,
     interface: &str,
-    offload: Offload,
+    command: u32,
     on: bool,
 ) -> nix::Result<()> {
     // `struct ethtool_value`: command, value.
-    let mut value: [u32; 2] = [offload as u32, u32::from(on)];
+    let mut value: [u32; 2] = [command, u32::from(on)];
     // SAFETY: an all-zero `ifreq` is valid: a name and a union of numbers and pointers.
     let mut request: libc::ifreq = unsafe { mem::zeroed() };
     assert!(interface.len() < libc::IFNAMSIZ, "names of interfaces have at most 15 bytes");

@@ -2,39 +2,21 @@
 
 use crate::clock::Clock;
 use crate::isolate::seal;
+use crate::kernel::{self, KernelError};
 use crate::lab::{Cable, CableEnd, Lab, LabError, Occupant};
 use crate::netlink::LinkChanges;
 use crate::node::{End, Node, NodeReport};
+use crate::plan::{LivePlan, ip_address, place_of};
 use crate::turn::{Port, Record};
 use crate::wire::{PacketWire, PacketWireError};
-use forebay_base::{IpVersion, LinkId, NodeId, Span, Time};
+use forebay_base::{LinkId, NodeId, Span};
 use forebay_net::{NetSpec, Network, Place, SpecError};
-use forebay_sim::{Site, SiteOptions};
-use std::collections::BTreeSet;
+use forebay_sim::{ForeignEnd, Site, SiteOptions};
 use std::io;
 use std::net::IpAddr;
 use std::sync::atomic::AtomicBool;
 use std::sync::mpsc;
 use std::thread;
-
-/// What is run.
-pub struct LivePlan<'a> {
-    /// The network.
-    pub spec: &'a NetSpec,
-    /// Its seed.
-    pub seed: u64,
-    /// When the run ends at the latest.
-    pub end: Time,
-    /// True if it ends when all flows have.
-    pub ends_with_flows: bool,
-    /// Nodes that are hosts of the kernel, with the address of [`address_of`]. Each has one link.
-    pub kernel_hosts: BTreeSet<NodeId>,
-    /// Packets that each receive ring holds: a power of two, 32 or more.
-    pub ring_frames: usize,
-    /// True if the calling thread needs no rights afterwards: it gives them up. Threads of nodes
-    /// always do.
-    pub seals: bool,
-}
 
 /// Why there is no live run.
 #[derive(Debug, thiserror::Error)]
@@ -42,6 +24,9 @@ pub enum LiveError {
     /// No laboratory.
     #[error(transparent)]
     Lab(#[from] LabError),
+    /// No flows at a host of the kernel.
+    #[error(transparent)]
+    Kernel(#[from] KernelError),
     /// No wire.
     #[error(transparent)]
     Wire(#[from] PacketWireError),
@@ -71,7 +56,7 @@ const COUNTDOWN: Span = Span::from_millis(20);
 /// link that leaves there.
 pub fn lab_of(plan: &LivePlan<'_>) -> Result<Lab, LiveError> {
     let mut nodes = vec![Occupant::Forebay; plan.spec.nodes.len()];
-    for &node in &plan.kernel_hosts {
+    for &node in plan.kernel_hosts.keys() {
         nodes[node.index()] = Occupant::Kernel(vec![address_of(plan.spec, plan.seed, node)?]);
     }
     let pairs = plan.spec.links.chunks_exact(2).enumerate();
@@ -91,10 +76,7 @@ pub fn address_of(spec: &NetSpec, seed: u64, host: NodeId) -> Result<IpAddr, Liv
     let network = Network::build(spec, seed, false).map_err(LiveError::Spec)?;
     let address = network.addresses[host.index()].first();
     let address = address.copied().ok_or(LiveError::NoAddress(host))?;
-    Ok(match spec.version {
-        IpVersion::V4 => IpAddr::from(network.plan.to_v4(address).expect("the plan has room")),
-        IpVersion::V6 => IpAddr::from(network.plan.to_v6(address)),
-    })
+    Ok(ip_address(&network, spec.version, address))
 }
 
 /// The name of the interface over which a link leaves its node.
@@ -102,14 +84,12 @@ pub fn interface(link: LinkId) -> String {
     format!("link{}", link.0)
 }
 
-/// What runs at a node of Forebay: itself, and the links of kernel hosts that lead to it.
-pub fn place_of(plan: &LivePlan<'_>, node: NodeId) -> Place {
-    let links = (0..).map(LinkId).zip(&plan.spec.links);
-    let offered = links
-        .filter(|(_, link)| link.to == node && plan.kernel_hosts.contains(&link.from))
-        .map(|(id, _)| id)
-        .collect();
-    Place { nodes: vec![node], offered }
+/// What a run did.
+pub struct LiveReport<R> {
+    /// Its nodes, in order, without hosts of the kernel.
+    pub nodes: Vec<NodeReport<R>>,
+    /// What the kernel told of ends of flows at its hosts.
+    pub kernel_ends: Vec<ForeignEnd>,
 }
 
 /// Run all nodes of a network, each in its namespace and thread. `equip` gives each node what its
@@ -121,11 +101,12 @@ pub fn run_live<R: Record + Send>(
     stop: &AtomicBool,
     mut equip: impl FnMut(NodeId, &Place) -> (SiteOptions, R),
     start: impl FnOnce(&Lab, Clock),
-) -> Result<Vec<NodeReport<R>>, LiveError> {
+) -> Result<LiveReport<R>, LiveError> {
+    let network = Network::build(plan.spec, plan.seed, false).map_err(LiveError::Spec)?;
     let lab = lab_of(plan)?;
     let end = End::new(plan.end, plan.ends_with_flows, stop);
     let nodes = (0..plan.spec.nodes.len() as u32).map(NodeId);
-    let forebays = nodes.filter(|node| !plan.kernel_hosts.contains(node));
+    let forebays = nodes.filter(|node| !plan.kernel_hosts.contains_key(node));
     let nodes = forebays.map(|id| -> Result<Node<R>, LiveError> {
         let place = place_of(plan, id);
         let (options, record) = equip(id, &place);
@@ -135,6 +116,9 @@ pub fn run_live<R: Record + Send>(
         Ok(Node { id, site, ports: open_ports(plan, &lab, id)?, changes, record })
     });
     let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+    let kernel_ends = kernel::open_ends(plan, &lab, &network)?;
+    end.add_open(kernel_ends.len() as isize);
+    drop(network);
     thread::scope(|scope| {
         let (ready, all_ready) = mpsc::channel();
         let threads = nodes.into_iter().map(|node| {
@@ -157,14 +141,17 @@ pub fn run_live<R: Record + Send>(
             // A thread that has panicked is found below.
             let _ = start.send(clock);
         }
+        let end = &end;
+        let kernel_ends = kernel_ends.into_iter().map(|of| scope.spawn(move || of.run(clock, end)));
+        let kernel_ends: Vec<_> = kernel_ends.collect();
         start(&lab, clock);
         if plan.seals {
             let _ = seal();
         }
         let reports = threads.into_iter().map(|(thread, _)| thread.join());
-        Ok(reports
-            .map(|report| report.expect("a node panicked").expect("it was started"))
-            .collect())
+        let nodes = reports.map(|of| of.expect("a node panicked").expect("it was started"));
+        let kernel_ends = kernel_ends.into_iter().map(|of| of.join().expect("a host panicked"));
+        Ok(LiveReport { nodes: nodes.collect(), kernel_ends: kernel_ends.collect() })
     })
 }
 

@@ -14,6 +14,8 @@ pub struct AppSchedule {
     pub stop: Option<Time>,
     /// How it writes; None: all it has at once.
     pub write: Option<Writing>,
+    /// Bytes that the server sends back as soon as it is connected, whatever it is sent.
+    pub answer_bytes: u64,
     /// That it has not started when the run ends is not a failure: it is one of more flows than
     /// there is time for.
     pub spare: bool,

@@ -225,6 +225,10 @@ impl FlowSpec {
     pub fn is_spare(&self) -> bool {
         self.life.as_ref().is_some_and(|life| life.spare)
     }
+    /// Bytes that the server sends back.
+    pub fn answer_bytes(&self) -> u64 {
+        self.life.as_ref().map_or(0, |life| life.answer_bytes)
+    }
     /// How its application writes; None: all it has at once.
     pub fn write(&self) -> Option<Writing> {
         self.life.as_ref()?.write

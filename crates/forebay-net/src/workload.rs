@@ -163,7 +163,10 @@ impl Workload {
             role,
             version: self.version,
             key,
-            send_bytes: if role == Role::Client { spec.bytes } else { Some(0) },
+            send_bytes: match role {
+                Role::Client => spec.bytes,
+                Role::Server => Some(spec.answer_bytes()),
+            },
             paths: paths.collect(),
         })
     }

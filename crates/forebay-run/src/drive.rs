@@ -8,7 +8,6 @@ use crate::record::{Recorder, RunStart};
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
 use forebay_sim::{ConservationError, Simulation, Status};
-use forebay_transport::Role;
 use std::time::Duration;
 
 /// The longest and the shortest stretch of simulated time between two looks at the outside world.
@@ -52,10 +51,7 @@ impl Unfinished {
     }
     /// Completed now.
     fn completed(&mut self, simulation: &Simulation) -> usize {
-        self.flows.retain(|&flow| {
-            let server = simulation.connection(flow, Role::Server);
-            !server.is_some_and(|server| server.progress().stream_complete)
-        });
+        self.flows.retain(|&flow| !simulation.is_complete(flow));
         self.ends - self.flows.len()
     }
 }

@@ -24,8 +24,8 @@ pub use forebay_metrics as metrics;
 pub use forebay_metrics::FlowResult;
 pub use forebay_scenario as scenario;
 pub use measure::{
-    AppSchedule, Bins, Capacity, DelaySamples, InterfaceResult, arrived_bytes, clock_seconds,
-    has_left_push, interface,
+    AppSchedule, Bins, Capacity, DelaySamples, InterfaceResult, clock_seconds, has_left_push,
+    interface,
 };
 pub use options::{Looks, Progress, RunOptions};
 pub use record::{Record, Recorder, RunStart};

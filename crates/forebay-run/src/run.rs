@@ -7,13 +7,13 @@ use crate::measure::{Bounds, Measured, clock_seconds, interfaces_of, split_trans
 use crate::options::{Progress, RunOptions};
 use crate::record::{Record, RunStart};
 use crate::result::{Parallel, RunResult};
-use forebay_base::{DropReason, LinkId, Time};
+use forebay_base::{DropReason, FlowId, LinkId, Time};
 use forebay_metrics::MAX_FLOWS_BY_PORT;
 use forebay_net::{LossModel, NetSpec};
 use forebay_reference::{Reference, Wanted, fluid_reference};
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
 use forebay_scenario::{LinkNames, Scenario, count_per_flow};
-use forebay_sim::{ConservationError, Options, Simulation};
+use forebay_sim::{ConservationError, Options, Role, Simulation};
 use std::collections::BTreeMap;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -156,7 +156,7 @@ fn result(start: &RunStart<'_>, simulation: &Simulation, measured: &Measured<'_>
         one_way: measured.one_way(),
         reference: Reference::default(),
         wire: None,
-        notes: unreached_losses(simulation, spec, names),
+        notes: [unreached_losses(simulation, spec, names), foreign_senders(simulation)].concat(),
     }
 }
 
@@ -174,6 +174,21 @@ fn unreached_losses(simulation: &Simulation, spec: &NetSpec, names: &LinkNames) 
                  carried {carried} packets"
             )
         })
+    });
+    noted.collect()
+}
+
+/// A note for each other stack: the flows that it sends.
+fn foreign_senders(simulation: &Simulation) -> Vec<String> {
+    let mut flows: BTreeMap<&str, Vec<String>> = BTreeMap::new();
+    for id in 0..simulation.workload().flows().len() as u32 {
+        if let Some(sender) = simulation.foreign(FlowId(id), Role::Client) {
+            flows.entry(&sender.stack).or_default().push((id + 1).to_string());
+        }
+    }
+    let noted = flows.into_iter().map(|(stack, flows)| {
+        let plural = if flows.len() == 1 { "" } else { "s" };
+        format!("{stack} sends flow{plural} {}", flows.join(", "))
     });
     noted.collect()
 }

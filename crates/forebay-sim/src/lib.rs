@@ -11,6 +11,7 @@ mod assignment;
 mod barrier;
 mod driver;
 mod event_queue;
+mod foreign;
 mod injection;
 mod observe;
 mod outcome;
@@ -25,6 +26,8 @@ mod windows;
 
 pub use event_queue::{Calendar, Entity, EventQueue, INDEX_BITS};
 pub use forebay_net::{Conservation, PacketEvent};
+pub use forebay_transport::{EndCause, Role};
+pub use foreign::{ForeignEnd, ForeignSample};
 pub use injection::Injection;
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};

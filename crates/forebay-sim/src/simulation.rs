@@ -7,6 +7,7 @@ pub use recorded::{Input, RecordedSite, Recording};
 use self::recorded::Recorded;
 use crate::driver::SimDriver;
 use crate::event_queue::EventQueue;
+use crate::foreign::ForeignEnd;
 use crate::injection::{Entrant, Injection};
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome};
@@ -121,6 +122,8 @@ pub struct Simulation {
     balance_every: u64,
     /// For a run that does again what another did over real wires.
     recorded: Option<Box<Recorded>>,
+    /// Ends of flows at hosts with another stack, in such a run.
+    foreign: Vec<ForeignEnd>,
 }
 
 impl Simulation {
@@ -203,6 +206,7 @@ impl Simulation {
             balance_at: 0,
             balance_every: balance_every(spec),
             recorded: None,
+            foreign: Vec::new(),
         }
     }
 
@@ -319,7 +323,41 @@ impl Simulation {
         let connection = |role| self.connection(flow, role);
         let (client, server) = (connection(Role::Client), connection(Role::Server));
         let skipped = skipped || spec.is_spare() && client.is_none();
-        FlowOutcome::new(self.now, skipped, client, server)
+        let mut outcome = FlowOutcome::new(self.now, skipped, client, server);
+        let ends = [Role::Client, Role::Server].map(|role| self.foreign(flow, role));
+        ends.into_iter().flatten().for_each(|end| end.amend(&mut outcome, self.now));
+        outcome
+    }
+    /// An end of a flow at a host with another stack, in a run over real wires.
+    pub fn foreign(&self, flow: FlowId, role: Role) -> Option<&ForeignEnd> {
+        self.foreign.iter().find(|end| (end.flow, end.role) == (flow, role))
+    }
+    /// Bytes of a flow in order at its receiver so far.
+    pub fn received_bytes(&self, flow: FlowId) -> u64 {
+        match self.connection(flow, Role::Server) {
+            Some(server) => server.progress().received_bytes,
+            None => self.foreign_bytes(flow),
+        }
+    }
+    /// Payload of a flow that has arrived at its receiver so far, in order or beyond a hole.
+    pub fn arrived_bytes(&self, flow: FlowId) -> u64 {
+        match self.connection(flow, Role::Server) {
+            Some(server) => server.arrived_bytes(),
+            None => self.foreign_bytes(flow),
+        }
+    }
+    fn foreign_bytes(&self, flow: FlowId) -> u64 {
+        self.foreign(flow, Role::Server).map_or(0, |end| end.stream_bytes(self.now))
+    }
+    /// True if all of a flow is at its receiver.
+    pub fn is_complete(&self, flow: FlowId) -> bool {
+        match self.connection(flow, Role::Server) {
+            Some(server) => server.progress().stream_complete,
+            None => {
+                let end = self.foreign(flow, Role::Server);
+                end.is_some_and(|end| end.completed_by(self.now).is_some())
+            }
+        }
     }
     /// One-way delays of data packets so far, for flows with this transport: from when a socket
     /// makes a packet to when the other takes it. Each transmission counts.

@@ -5,6 +5,7 @@
 
 mod bench;
 mod compare;
+mod kernel;
 mod paced;
 mod session;
 

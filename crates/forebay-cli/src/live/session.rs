@@ -1,5 +1,6 @@
 //! One run over wires: its threads, its record, and how it went.
 
+use super::kernel;
 use crate::args::{LiveRun, RunArgs};
 use crate::failure::Failure;
 use crate::run::{Job, Recorded, Watched};
@@ -9,10 +10,12 @@ use forebay_lab::record::{Ending, Record, RecordFolder, SiteRecorder, verify};
 use forebay_lab::scenario::Scenario;
 use forebay_lab::{Store, Sweep, WireReport};
 use forebay_live::wire::Count;
-use forebay_live::{Clock, LiveError, LivePlan, NodeReport, Priority, place_of, run_live};
+use forebay_live::{
+    Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, Priority, place_of, run_live,
+};
 use forebay_net::NetSpec;
 use forebay_sim::SiteOptions;
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -74,12 +77,13 @@ impl Session<'_> {
     pub fn run(&self, cancel: &AtomicBool) -> Result<Lived, Failure> {
         let Session { args, scenario, protocol, seed, last } = *self;
         let spec = scenario.build(protocol, seed).map_err(Failure::input)?;
+        let kernel_hosts = kernel::hosts(&args.kernel, scenario, &spec)?;
         let plan = LivePlan {
             spec: &spec,
             seed,
             end: scenario.until.unwrap_or(Time::MAX),
             ends_with_flows: !spec.flows.is_empty(),
-            kernel_hosts: BTreeSet::new(),
+            kernel_hosts,
             ring_frames: RING_FRAMES,
             seals: last,
         };
@@ -101,14 +105,23 @@ impl Session<'_> {
         });
         let reports = reports.map_err(|error| match error {
             LiveError::Spec(error) => Failure::run(format!("{error:?}")),
+            LiveError::Kernel(error @ KernelError::Flow { .. }) => {
+                Failure::input(format!("--kernel: {error}"))
+            }
             error => Failure::Impossible(error.to_string()),
         })?;
-        self.conclude(&spec, reports)
+        self.conclude(&spec, &folder, reports)
     }
 
     /// Finish the record, and do everything again.
-    fn conclude(&self, spec: &NetSpec, reports: Vec<NodeReport<Keeper>>) -> Result<Lived, Failure> {
-        let mut report = report_of(&reports);
+    fn conclude(
+        &self,
+        spec: &NetSpec,
+        folder: &RecordFolder,
+        done: LiveReport<Keeper>,
+    ) -> Result<Lived, Failure> {
+        let LiveReport { nodes: reports, kernel_ends } = done;
+        let mut report = report_of(spec, &reports);
         let mut files = Vec::new();
         for node in reports {
             let until = node.ended_at.as_nanos();
@@ -118,7 +131,11 @@ impl Session<'_> {
                 Err(error) => report.unfit.push(error.to_string()),
             }
         }
-        let record = Record::of_files(self.scenario.clone(), files).map_err(Failure::run)?;
+        if let Err(error) = folder.kernel_ends(&kernel_ends) {
+            report.unfit.push(error.to_string());
+        }
+        let record = Record::of_files(self.scenario.clone(), files, kernel_ends);
+        let record = record.map_err(Failure::run)?;
         let verdicts = verify(&record, spec);
         let verdicts = verdicts.map_err(|error| Failure::run(format!("{error:?}")))?;
         report.replayed = verdicts.iter().all(|verdict| verdict.same == Some(true));
@@ -137,7 +154,7 @@ fn keepers(
     #[expect(clippy::disallowed_methods, reason = "a record says when it was begun")]
     let since = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
     let nodes = (0..plan.spec.nodes.len() as u32).map(NodeId);
-    let forebays = nodes.filter(|node| !plan.kernel_hosts.contains(node));
+    let forebays = nodes.filter(|node| !plan.kernel_hosts.contains_key(node));
     let keeper = |node| {
         let site = folder.site(&place_of(plan, node), since.as_nanos() as u64);
         Ok((node, Keeper(site.map_err(Failure::run)?)))
@@ -175,9 +192,15 @@ fn watched<T: Send>(
 }
 
 /// How a run went, but for its replay.
-fn report_of<R>(reports: &[NodeReport<R>]) -> WireReport {
+fn report_of<R>(spec: &NetSpec, reports: &[NodeReport<R>]) -> WireReport {
     let ports = || reports.iter().flat_map(|report| &report.ports);
     let sum = |count: Count| ports().map(|port| port.counters[count]).sum::<u64>();
+    // A kernel says nothing of single packets.
+    let is_ours = |node: NodeId| reports.iter().any(|report| report.id == node);
+    let between = |count: Count| {
+        let ours = ports().filter(|port| is_ours(spec.links[port.outgoing.index()].to));
+        ours.map(|port| port.counters[count]).sum::<u64>()
+    };
     let mut late = Histogram::default();
     ports().for_each(|port| late.add(&port.late));
     let quantile = |q| late.quantile(q).unwrap_or_default();
@@ -194,7 +217,7 @@ fn report_of<R>(reports: &[NodeReport<R>]) -> WireReport {
         late_max_us: us(quantile(1.0)),
         late_us: late.buckets().map(|(from, to, packets)| (us(from), us(to), packets)).collect(),
         sent_packets: sum(Count::Sent),
-        missing_packets: sum(Count::Sent).saturating_sub(sum(Count::Received)),
+        missing_packets: between(Count::Sent).saturating_sub(between(Count::Received)),
         refused: refused.filter(|(_, number)| *number > 0).collect(),
         held_back_share: held_back as f64 / (inputs as f64).max(1.0),
         replayed: false,

@@ -66,6 +66,108 @@ fn a_live_run_is_recorded_and_replayed_to_the_bit() {
     );
 }
 
+/// Two senders over a bottleneck: one is the kernel's, to a host of Forebay's; the other is
+/// Forebay's, to a host of the kernel's.
+const MIXED: &str = r#"
+    until_s = 20
+    routers = ["r0", "r1"]
+    [[links]]
+    a = "r0"
+    b = "r1"
+    rate = "20Mbit/s"
+    delay = "5ms"
+    queue = "100packets"
+    [[hosts]]
+    name = "s1"
+    attach = "r0"
+    rate = "1Gbit/s"
+    delay = "1ms"
+    queue = "1000packets"
+    [[hosts]]
+    name = "s2"
+    attach = "r0"
+    rate = "1Gbit/s"
+    delay = "1ms"
+    queue = "1000packets"
+    [[hosts]]
+    name = "d1"
+    attach = "r1"
+    rate = "1Gbit/s"
+    delay = "1ms"
+    queue = "1000packets"
+    [[hosts]]
+    name = "d2"
+    attach = "r1"
+    rate = "1Gbit/s"
+    delay = "1ms"
+    queue = "1000packets"
+    [[flows]]
+    src = "s1"
+    dst = "d1"
+    bytes = 400_000
+    [[flows]]
+    src = "s2"
+    dst = "d2"
+    bytes = 300_000
+"#;
+
+#[test]
+fn the_kernels_tcp_sends_and_receives() {
+    let desk = desk();
+    desk.file("small.toml", MIXED);
+    let chosen = ["--kernel", "s1=reno", "--kernel", "d2=reno", "--no-reference"];
+    let kept = ["--record", "record", "--out", "out", "--json"];
+    let Some(lived) = live(&desk, &[&chosen[..], &kept].concat()) else { return };
+    let json = lived.json();
+    let run = &json["runs"][0];
+    assert_eq!((&run["completed"], &run["wire"]["replayed"]), (&2.into(), &true.into()), "{run}");
+    let flow = |of: usize, key: &str| run["per_flow"][of][key].clone();
+    let both = |key| [flow(0, key), flow(1, key)];
+    assert_eq!(both("received_bytes"), [400_000.into(), 300_000.into()] as [serde_json::Value; 2]);
+    assert_eq!(flow(0, "protocol"), "kernel reno");
+    assert_ne!(flow(1, "protocol"), "kernel reno");
+    // Packets of 1448 bytes, and the last.
+    let packets = both("data_packets").map(|count| count.as_u64());
+    assert!(packets[0] >= Some(277) && packets[1] >= Some(208), "{run}");
+    // 12 ms there and back, and what it takes at 20 Mbit/s.
+    for of in 0..2 {
+        let (handshake, fct) = (flow(of, "handshake_s").as_f64(), flow(of, "fct_s").as_f64());
+        assert!(handshake.is_some_and(|s| (0.014..1.0).contains(&s)), "{handshake:?}");
+        assert!(fct.is_some_and(|s| (0.12..15.0).contains(&s)), "{fct:?}");
+    }
+    let again = desk.forebay(&["replay", "record", "--json", "--no-reference"]).ok().json();
+    assert_eq!(again["runs"][0]["per_flow"], run["per_flow"]);
+    assert_eq!(again["runs"][0]["metrics"], run["metrics"]);
+    let notes = again["notes"].to_string();
+    assert!(notes.contains("kernel reno sends flow 1"), "{notes}");
+    // A file that is not sound.
+    desk.file("record/kernel.json", "[{}]");
+    let broken = desk.forebay(&["replay", "record"]);
+    assert_eq!(broken.code, 2, "{}", broken.stderr);
+    assert!(broken.stderr.contains("kernel.json`, byte 0: missing field"), "{}", broken.stderr);
+}
+
+#[test]
+fn hosts_that_the_kernel_cannot_be_are_refused() {
+    let desk = desk();
+    desk.file("small.toml", MIXED);
+    let refused = |arguments: &[&str], code, why: &str| {
+        let done = desk.forebay(&[&["live", "small.toml"], arguments].concat());
+        if done.code == IMPOSSIBLE && code != IMPOSSIBLE && !is_root() {
+            return forebay_prerequisites::skip(&format!("a live run: {}", done.stderr));
+        }
+        assert_eq!(done.code, code, "{}", done.stderr);
+        assert!(done.stderr.contains(why), "{}", done.stderr);
+    };
+    refused(&["--kernel", "s1"], 2, "expected HOST=NAME, such as a=cubic");
+    refused(&["--kernel", "x=reno"], 2, "no node of the scenario is `x`\nhint: its hosts are");
+    refused(&["--kernel", "r0=reno"], 2, "--kernel r0=reno: a router");
+    refused(&["--kernel", "s1=reno", "--kernel", "s1=cubic"], 2, "it is chosen twice");
+    refused(&["--kernel", "s1=reno", "--paced"], 2, "cannot be used with");
+    let unknown = "the kernel refuses congestion control `no-such`";
+    refused(&["--kernel", "s1=no-such"], IMPOSSIBLE, unknown);
+}
+
 /// Few runs, on a machine that may be busy: whether they agree is not said here, only what of it.
 #[test]
 fn a_comparison_has_both_on_one_page() {

@@ -5,11 +5,13 @@
 //! |---|---|
 //! | `scenario.toml` | the scenario as it was run, with `channel-N.trace` beside it |
 //! | `NODE.pcapng` | what came to a place: an interface for each link, named after it |
+//! | `kernel.json` | what the kernel told of ends of flows at its hosts, if it has any |
 //!
 //! A capture begins with a comment, JSON of [`Header`]; the statistics of its first interface end
 //! it, with JSON of [`Ending`] as their comment. A record whose end is missing is one of a run that
 //! was killed: what is there can be replayed. Files are readable by their owner only.
 
+mod kernel;
 mod names;
 mod read;
 mod verify;

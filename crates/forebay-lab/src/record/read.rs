@@ -1,11 +1,12 @@
 //! Reading a record. Everything is checked before anything is run.
 
+use super::kernel;
 use super::names::Names;
 use super::{Ending, FORMAT, Header, RecordError, SiteFile};
 use forebay_base::{LinkId, Time};
 use forebay_net::Place;
 use forebay_scenario::{LoadOptions, Registry, Scenario};
-use forebay_sim::{HASH_EPOCH, Input, RecordedSite, Recording};
+use forebay_sim::{ForeignEnd, HASH_EPOCH, Input, RecordedSite, Recording};
 use forebay_wire::pcapng::read::{Block, block, block_bytes};
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
@@ -23,6 +24,8 @@ pub struct Record {
     pub seed: u64,
     /// Its places, in the order of their files.
     pub sites: Vec<SiteRecord>,
+    /// What the kernel told of ends of flows at its hosts.
+    pub kernel_ends: Vec<ForeignEnd>,
 }
 
 /// The record of one place.
@@ -54,14 +57,18 @@ impl Record {
         };
         let text = folder.join("scenario.toml");
         let scenario = Scenario::load(&text.to_string_lossy(), &options)?;
-        Record::of(scenario, files.iter().map(|path| Capture::read(path)))
+        let record = Record::of(scenario, files.iter().map(|path| Capture::read(path)))?;
+        let kernel_ends = kernel_ends(folder, &record)?;
+        Ok(Record { kernel_ends, ..record })
     }
     /// A record that was just made of a run of `scenario`.
     pub fn of_files(
         scenario: Scenario,
         files: impl IntoIterator<Item = SiteFile>,
+        kernel_ends: Vec<ForeignEnd>,
     ) -> Result<Record, RecordError> {
-        Record::of(scenario, files.into_iter().map(Capture::of))
+        let record = Record::of(scenario, files.into_iter().map(Capture::of))?;
+        Ok(Record { kernel_ends, ..record })
     }
     fn of(
         scenario: Scenario,
@@ -86,7 +93,7 @@ impl Record {
             sites.push(site);
         }
         let (protocol, seed) = run.unwrap_or_default();
-        Ok(Record { scenario, protocol, seed, sites })
+        Ok(Record { scenario, protocol, seed, sites, kernel_ends: Vec::new() })
     }
 
     /// Until when all of it is known.
@@ -103,7 +110,8 @@ impl Record {
             place: site.place.clone(),
             inputs: Box::new(site.inputs()),
         });
-        Recording { sites: sites.collect(), until: self.until() }
+        let foreign = self.kernel_ends.clone();
+        Recording { sites: sites.collect(), foreign, until: self.until() }
     }
 }
 
@@ -122,6 +130,23 @@ impl SiteRecord {
             Some(ending) => Time::from_nanos(ending.until_ns),
             None => self.inputs.last().map_or(Time::ZERO, |(at, ..)| *at),
         }
+    }
+}
+
+/// What the kernel told, if it did.
+fn kernel_ends(folder: &Path, record: &Record) -> Result<Vec<ForeignEnd>, RecordError> {
+    let path = folder.join(kernel::FILE);
+    match std::fs::read(&path) {
+        Ok(text) => {
+            let flows = record.scenario.build(&record.protocol, record.seed)?.flows.len();
+            kernel::from_json(&text, flows).map_err(|why| RecordError::Unsound {
+                path,
+                offset: 0,
+                why,
+            })
+        }
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(error) => Err(RecordError::io("read", &path)(error)),
     }
 }
 

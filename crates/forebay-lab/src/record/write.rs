@@ -1,12 +1,13 @@
 //! Writing a record while the run goes on.
 
+use super::kernel;
 use super::names::Names;
 use super::{Ending, FORMAT, Header, RecordError};
 use crate::store::write_copy;
 use forebay_base::{LinkId, Span, Time};
 use forebay_net::Place;
 use forebay_scenario::Scenario;
-use forebay_sim::HASH_EPOCH;
+use forebay_sim::{ForeignEnd, HASH_EPOCH};
 use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -88,6 +89,16 @@ impl RecordFolder {
             Ok(SiteRecorder { writer, interfaces, first, path, flush_at, failed: None })
         };
         begin().map_err(RecordError::io("write", &path))
+    }
+}
+
+impl RecordFolder {
+    /// Keep what the kernel told of ends of flows at its hosts.
+    pub fn kernel_ends(&self, ends: &[ForeignEnd]) -> Result<(), RecordError> {
+        let Some(folder) = self.folder.as_ref().filter(|_| !ends.is_empty()) else { return Ok(()) };
+        let path = folder.join(kernel::FILE);
+        let write = || private_file(&path)?.write_all(kernel::to_json(ends)?.as_bytes());
+        write().map_err(RecordError::io("write", &path))
     }
 }
 

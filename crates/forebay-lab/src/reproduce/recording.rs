@@ -3,7 +3,7 @@
 use super::profile;
 use forebay_base::{FlowId, LinkId, Span};
 use forebay_router::inrpp::{Class, FlowKey, FlowTotals};
-use forebay_run::{AppSchedule, Bins, arrived_bytes, interface};
+use forebay_run::{AppSchedule, Bins, interface};
 use forebay_sim::{LinkOutcome, Simulation};
 use forebay_transport::Role;
 
@@ -176,7 +176,7 @@ impl Recording {
             at_s: simulation.now().as_secs_f64(),
             sent_bytes: flows().map(sent).collect(),
             received_bytes: flows().map(received).collect(),
-            arrived_bytes: of_bins().map(|flow| arrived_bytes(simulation, flow)).collect(),
+            arrived_bytes: of_bins().map(|flow| simulation.arrived_bytes(flow)).collect(),
             class_bytes: self.classes.iter().map(of_class).collect(),
             link_bytes: links().map(|link| link.stats().bytes).collect(),
             queue_s: links().map(|link| queue_s(&link)).collect(),

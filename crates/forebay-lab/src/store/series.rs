@@ -41,7 +41,7 @@ use forebay_report::{PUBLISHED, Series};
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_run::{Capacity, DelaySamples, RunStart, has_left_push, interface};
 use forebay_scenario::{LinkNames, Scenario};
-use forebay_sim::Simulation;
+use forebay_sim::{ForeignSample, Simulation};
 use forebay_transport::{PathView, Role};
 use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
@@ -189,6 +189,28 @@ fn path_values(view: &PathView) -> [(Series, Option<f64>); 7] {
         (Series::PacingRate, view.pacing_rate.map(|rate| rate.bps() as f64)),
         (Series::Delivered, Some(view.delivered_bytes as f64)),
         (Series::Lost, Some(view.lost_bytes as f64)),
+    ]
+}
+
+/// The same of a sender with another stack.
+fn foreign_values(sample: &ForeignSample) -> [(Series, Option<f64>); 7] {
+    [
+        (Series::Cwnd, Some(sample.cwnd_bytes as f64)),
+        (Series::Ssthresh, sample.ssthresh_bytes.map(|bytes| bytes as f64)),
+        (Series::Srtt, sample.srtt.map(|srtt| srtt.as_secs_f64() * 1e3)),
+        (Series::InFlight, Some(sample.in_flight_bytes as f64)),
+        (Series::PacingRate, sample.pacing_rate.map(|rate| rate.bps() as f64)),
+        (Series::Delivered, Some(sample.delivered_bytes as f64)),
+        (Series::Lost, Some(sample.lost_bytes as f64)),
+    ]
+}
+
+/// What is sampled of the bytes of a flow.
+fn stream_values(simulation: &Simulation, flow: FlowId, sent_bytes: u64) -> [(Series, u64); 3] {
+    [
+        (Series::Sent, sent_bytes),
+        (Series::Received, simulation.received_bytes(flow)),
+        (Series::Arrived, simulation.arrived_bytes(flow)),
     ]
 }
 
@@ -372,7 +394,9 @@ impl SeriesWriter {
 
     fn sample_flow(&mut self, simulation: &Simulation, flow: FlowId) {
         let client = simulation.connection(flow, Role::Client);
-        let Some(client) = client.filter(|c| c.progress().ended.is_none()) else { return };
+        let Some(client) = client.filter(|c| c.progress().ended.is_none()) else {
+            return self.sample_foreign(simulation, flow);
+        };
         let first = self.flows[flow.index()]
             .get_or_insert_with(|| ByteArray::from(format!("flow/{}", flow.0 + 1).as_str()));
         for path in 0..client.paths() {
@@ -398,17 +422,26 @@ impl SeriesWriter {
                 }
             });
         }
-        let server = simulation.connection(flow, Role::Server);
-        let received_bytes = server.map_or(0, |server| server.progress().received_bytes);
-        let arrived_bytes = server.map_or(0, |server| server.arrived_bytes());
-        let sent_bytes = client.progress().sent_bytes;
-        let values = [
-            (Series::Sent, sent_bytes),
-            (Series::Received, received_bytes),
-            (Series::Arrived, arrived_bytes),
-        ];
-        for (series, bytes) in values {
+        for (series, bytes) in stream_values(simulation, flow, client.progress().sent_bytes) {
             self.rows.push(simulation.now(), first, series, bytes as f64);
+        }
+    }
+
+    /// A flow whose sender is a host with another stack.
+    fn sample_foreign(&mut self, simulation: &Simulation, flow: FlowId) {
+        let now = simulation.now();
+        let sender = simulation.foreign(flow, Role::Client);
+        let sender = sender.filter(|end| end.ended_by(now).is_none());
+        let Some(sample) = sender.and_then(|end| end.sample(now)) else { return };
+        let entity = self.flows[flow.index()]
+            .get_or_insert_with(|| ByteArray::from(format!("flow/{}", flow.0 + 1).as_str()));
+        for (series, value) in foreign_values(sample) {
+            if let Some(value) = value {
+                self.rows.push(now, entity, series, value);
+            }
+        }
+        for (series, bytes) in stream_values(simulation, flow, sample.stream_bytes) {
+            self.rows.push(now, entity, series, bytes as f64);
         }
     }
 

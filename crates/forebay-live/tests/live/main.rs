@@ -34,6 +34,7 @@ const CASES: &[Case] = &[
     ("a_dumbbell_is_done_again", runs::a_dumbbell_is_done_again),
     ("a_run_that_is_stopped_reports", runs::a_run_that_is_stopped_reports),
     ("kernels_talk_over_a_router", runs::kernels_talk_over_a_router),
+    ("curl_fetches_and_uploads", runs::curl_fetches_and_uploads),
     ("a_signal_reaches_the_child", signals::a_signal_reaches_the_child),
     ("a_run_that_is_halted_goes_on", signals::a_run_that_is_halted_goes_on),
     ("a_killed_parent_leaves_nothing", signals::a_killed_parent_leaves_nothing),

@@ -2,17 +2,22 @@
 
 use super::Outcome;
 use super::signals::READY;
-use forebay_base::{LinkId, NodeId, Rate, Span, Time};
+use forebay_base::{FlowId, LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_live::wire::Count;
-use forebay_live::{Clock, Lab, LivePlan, NodeReport, Record, address_of, place_of, run_live};
-use forebay_net::{NetSpec, Place};
+use forebay_live::{
+    Clock, KernelHost, Lab, LivePlan, NodeReport, Record, address_of, place_of, run_live,
+};
+use forebay_net::{AppSchedule, NetSpec, Network, Place};
 use forebay_sim::{Options, Simulation, Site, SiteOptions};
 use forebay_testkit::world;
 use forebay_transport::PRESETS;
-use std::collections::BTreeSet;
+use std::collections::BTreeMap;
+use std::fs;
 use std::io::{self, Read, Write};
 use std::net::{TcpListener, TcpStream};
+use std::path::Path;
+use std::process::{Command, Stdio};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
@@ -41,7 +46,7 @@ fn dumbbell(flow_bytes: u64) -> NetSpec {
 }
 
 fn plan(spec: &NetSpec, end: Time) -> LivePlan<'_> {
-    let (kernel_hosts, ring_frames) = (BTreeSet::new(), 1024);
+    let (kernel_hosts, ring_frames) = (BTreeMap::new(), 1024);
     LivePlan { spec, seed: 7, end, ends_with_flows: true, kernel_hosts, ring_frames, seals: true }
 }
 
@@ -55,7 +60,7 @@ fn run_with(
     start: impl FnOnce(&Lab, Clock),
 ) -> Result<Vec<NodeReport<Inputs>>, String> {
     let equip = |_: NodeId, _: &Place| (SiteOptions::default(), Inputs::default());
-    let reports = run_live(plan, stop, equip, start).map_err(|error| error.to_string())?;
+    let reports = run_live(plan, stop, equip, start).map_err(|error| error.to_string())?.nodes;
     match reports.iter().find_map(|report| report.failed) {
         Some(too_slow) => Err(too_slow.to_string()),
         None => Ok(reports),
@@ -174,7 +179,7 @@ pub fn kernels_talk_over_a_router() -> Outcome {
     world.join(a, router, link.clone());
     world.join(router, b, link);
     let spec = world.spec;
-    let kernel_hosts = BTreeSet::from([a, b]);
+    let kernel_hosts = BTreeMap::from([a, b].map(|host| (host, KernelHost::Programs)));
     let end = Time::from_secs(30);
     let plan = LivePlan {
         spec: &spec,
@@ -214,6 +219,82 @@ pub fn kernels_talk_over_a_router() -> Outcome {
         return Err(format!("the same bytes: {right}, after {took}").into());
     }
     Ok(())
+}
+
+/// `curl` of this machine fetches a file from a host of Forebay's and uploads one to it. Both
+/// answers are known in advance, and begin as soon as the client is connected.
+pub fn curl_fetches_and_uploads() -> Outcome {
+    const BYTES: usize = 10_000_000;
+    if forebay_prerequisites::program(&["curl"]).is_none() {
+        return Ok(());
+    }
+    let mut world = world::World::new();
+    let (kernel, router, host) = (world.host("kernel"), world.router("router"), world.host("host"));
+    let link = world::link(Rate::clamped(200_000_000), Span::from_millis(2), 500_000);
+    world.join(kernel, router, link.clone());
+    world.join(router, host, link);
+    let newreno = world.transport("newreno", PRESETS[0].config, |init| {
+        Spec::by_name("newreno").expect("it is in the table").build(init)
+    });
+    let file: Vec<u8> = (0..BYTES).map(byte).collect();
+    let head =
+        |len: usize| format!("HTTP/1.1 200 OK\r\nContent-Length: {len}\r\n\r\n").into_bytes();
+    let answers = Arc::new(vec![[head(BYTES), file.clone()].concat(), head(0)]);
+    for answer in &*answers {
+        world.flow((kernel, host), Time::ZERO, Some(1), newreno);
+        let life = AppSchedule { answer_bytes: answer.len() as u64, ..AppSchedule::default() };
+        world.spec.flows.last_mut().expect("just added").life = Some(Box::new(life));
+    }
+    let spec = world.spec;
+    let plan = LivePlan {
+        spec: &spec,
+        seed: 1,
+        end: Time::from_secs(30),
+        ends_with_flows: true,
+        kernel_hosts: BTreeMap::from([(kernel, KernelHost::Programs)]),
+        ring_frames: 4096,
+        seals: true,
+    };
+    let network = Network::build(&spec, 1, false).map_err(|error| format!("{error:?}"))?;
+    let ports = [0, 1].map(|flow| {
+        let path = &network.workload.paths(FlowId(flow))[0];
+        [path.src.0.port, path.dst.0.port]
+    });
+    let (to, scratch) = (address_of(&spec, 1, host)?, tempfile::tempdir()?);
+    let [fetched, uploaded] = ["fetched", "uploaded"].map(|name| scratch.path().join(name));
+    fs::write(&uploaded, &file)?;
+    let curl = |of: usize, what: &str, path: &Path| {
+        let [from, port] = ports[of];
+        let mut command = Command::new("curl");
+        // No question whether the upload is wanted: the answer to it would be the last one.
+        command.args(["--silent", "--show-error", "--max-time", "25", "--header", "Expect:"]);
+        command.args(["--local-port", &from.to_string(), &format!("http://{to}:{port}/")]);
+        command.arg(what).arg(path).stdout(Stdio::null()).stderr(Stdio::piped());
+        command
+    };
+    let mut commands = [curl(0, "--output", &fetched), curl(1, "--upload-file", &uploaded)];
+    let mut children = Vec::new();
+    let equip = |_: NodeId, _: &Place| {
+        let payload = Some(Arc::clone(&answers));
+        (SiteOptions { payload, ..SiteOptions::default() }, Inputs::default())
+    };
+    let reports = run_live(&plan, &AtomicBool::new(false), equip, |lab, _| {
+        let start = || commands.each_mut().map(Command::spawn);
+        children.extend(lab.inside(kernel.index(), start).expect("a namespace"));
+    })?;
+    for child in children {
+        let done = child?.wait_with_output()?;
+        if !done.status.success() {
+            return Err(format!("curl: {}", String::from_utf8_lossy(&done.stderr)).into());
+        }
+    }
+    is_sound(&plan, &reports.nodes)?;
+    let server = reports.nodes.iter().find(|report| report.id == host).ok_or("the host")?;
+    let received = server.site.received(FlowId(1)).ok_or("the upload")?;
+    let body = received.windows(4).position(|part| part == b"\r\n\r\n").ok_or("a request")? + 4;
+    println!("{BYTES} bytes there and back by {}", server.site.last_ended());
+    let same = [fs::read(&fetched)? == file, received[body..] == file];
+    if same == [true; 2] { Ok(()) } else { Err(format!("the same bytes: {same:?}").into()) }
 }
 
 /// The bytes of a transfer.

@@ -10,7 +10,6 @@ use forebay_base::{FlowId, Span, Time};
 use forebay_net::NetSpec;
 use forebay_scenario::statistics::{jain, mean, quantile};
 use forebay_sim::Simulation;
-use forebay_transport::Role;
 
 /// Length of the bins of metrics.
 const BIN: Span = Span::from_secs(1);
@@ -30,24 +29,14 @@ pub struct AppSchedule {
 }
 
 impl AppSchedule {
-    /// Of a flow that never begins.
-    pub const NONE: AppSchedule = AppSchedule { from_s: f64::INFINITY, until_s: f64::INFINITY };
-
     /// Of a flow so far.
     pub fn of(simulation: &Simulation, flow: FlowId) -> AppSchedule {
-        let progress = |role| simulation.connection(flow, role).map(|end| end.progress());
-        let Some(client) = progress(Role::Client) else { return AppSchedule::NONE };
-        let server = progress(Role::Server).filter(|server| server.stream_complete);
-        let completed = server.and_then(|server| server.last_byte_at.or(server.established_at));
-        let ended = client.ended.map(|(_, at)| at);
+        let outcome = simulation.flow(flow);
+        let ended = outcome.ended.map(|(_, at)| at);
         let seconds = |at: Option<Time>| at.map_or(f64::INFINITY, clock_seconds);
-        AppSchedule { from_s: seconds(client.opened_at), until_s: seconds(completed.or(ended)) }
+        let until_s = seconds(outcome.completed_at.or(ended));
+        AppSchedule { from_s: seconds(outcome.opened_at), until_s }
     }
-}
-
-/// Payload that has arrived at the receiver of a flow.
-pub fn arrived_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
-    simulation.connection(flow, Role::Server).map_or(0, |server| server.arrived_bytes())
 }
 
 /// Bins, and the lives of flows.
@@ -142,7 +131,7 @@ impl BinCounter {
 
     fn count(&mut self, simulation: &Simulation) {
         let flows = (0..self.flows as u32).map(FlowId);
-        self.counts.push(flows.map(|flow| arrived_bytes(simulation, flow)).collect());
+        self.counts.push(flows.map(|flow| simulation.arrived_bytes(flow)).collect());
     }
 
     /// When the bin ends that has begun.

@@ -57,14 +57,10 @@ impl WindowBaseline {
             at: simulation.now(),
             bins: BinCounter::begin(simulation, spec),
             links: links.collect(),
-            received: flows.map(|i| received_bytes(simulation, FlowId(i))).collect(),
+            received: flows.map(|i| simulation.received_bytes(FlowId(i))).collect(),
             delays: DelayMark::of(simulation, spec),
         }
     }
-}
-
-fn received_bytes(simulation: &Simulation, flow: FlowId) -> u64 {
-    simulation.connection(flow, Role::Server).map_or(0, |c| c.progress().received_bytes)
 }
 
 /// Bits per second; None over no time.
@@ -163,7 +159,10 @@ impl<'a> Measured<'a> {
             id: id.0 + 1,
             src: name(flow.src),
             dst: name(flow.dst),
-            protocol: spec.transports[flow.transport].name.clone(),
+            protocol: match self.simulation.foreign(id, Role::Client) {
+                Some(sender) => sender.stack.clone(),
+                None => spec.transports[flow.transport].name.clone(),
+            },
             class: spec.transports[flow.transport].class.clone(),
             start_s: flow.known_start().or(outcome.opened_at).map(clock_seconds),
             bytes: flow.bytes,

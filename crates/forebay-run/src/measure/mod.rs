@@ -7,7 +7,7 @@ mod interfaces;
 mod metrics;
 mod seconds;
 
-pub use bins::{AppSchedule, Bins, arrived_bytes};
+pub use bins::{AppSchedule, Bins};
 pub use capacity::Capacity;
 pub use delays::DelaySamples;
 pub(crate) use delays::split_transports;

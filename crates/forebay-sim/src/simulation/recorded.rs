@@ -2,6 +2,7 @@
 //! wires is known, and the same machines do again what they did.
 
 use super::{Rules, Simulation, rules_of};
+use crate::foreign::ForeignEnd;
 use crate::observe::Observer;
 use crate::partition::Partition;
 use crate::site::{Site, SiteOptions};
@@ -38,6 +39,8 @@ pub struct RecordedSite {
 pub struct Recording {
     /// Its places. Each node is in one at most; hosts of others are in none.
     pub sites: Vec<RecordedSite>,
+    /// Ends of flows at hosts of others, each at most once. With some, the run ends at `until`.
+    pub foreign: Vec<ForeignEnd>,
     /// Until when all of them ran.
     pub until: Time,
 }
@@ -49,6 +52,8 @@ pub(super) struct Recorded {
     /// By link: packets that have left and have not come, as far as it is known, and when they left
     /// the host that made them.
     wires: Vec<VecDeque<(Signature, Time)>>,
+    /// Not all ends of flows are in the parts.
+    has_foreign: bool,
     until: Time,
 }
 
@@ -59,7 +64,7 @@ impl Simulation {
         recording: Recording,
         observer: Option<Box<dyn Observer>>,
     ) -> Result<Simulation, SpecError> {
-        let Recording { sites, until } = recording;
+        let Recording { sites, foreign, until } = recording;
         assert!(!sites.is_empty(), "a recorded run has a place");
         let observer = observer.map(|observer| Shared(Arc::new(Mutex::new(observer))));
         let (mut owner, mut parts, mut inputs) = (vec![0; spec.nodes.len()], vec![], vec![]);
@@ -76,9 +81,10 @@ impl Simulation {
             inputs.push(site.inputs.peekable());
         }
         let wires = spec.links.iter().map(|_| VecDeque::new()).collect();
-        let recorded = Some(Box::new(Recorded { inputs, wires, until }));
+        let has_foreign = !foreign.is_empty();
+        let recorded = Some(Box::new(Recorded { inputs, wires, has_foreign, until }));
         let whole = Simulation::of_parts(spec, parts, owner, rules_of(spec, None));
-        Ok(Simulation { recorded, ..whole })
+        Ok(Simulation { recorded, foreign, ..whole })
     }
 }
 
@@ -106,6 +112,9 @@ impl Recorded {
     }
     /// The end of the run, once all flows have ended.
     fn end_of_flows(&self, parts: &[Partition], rules: &Rules) -> Option<Time> {
+        if self.has_foreign {
+            return None;
+        }
         let ends = parts.iter().map(|part| part.site.ends());
         let (all, open) = ends.fold((0, 0), |(all, open), of| (of.0.max(all), open + of.1));
         let last = parts.iter().map(|part| part.site.last_ended()).max()?;

@@ -25,8 +25,8 @@ const SPARE_BUFFERS: usize = 1 << 10;
 pub struct SiteOptions {
     /// The observer, which is shown every packet event here, but not packets that leave.
     pub observer: Option<Box<dyn Observer>>,
-    /// The bytes that clients send, by flow. Without them the payload is a pattern that depends on
-    /// flow and sequence number.
+    /// By flow the bytes that its client sends, or where that is elsewhere its server. Without them
+    /// the payload is a pattern that depends on flow and sequence number.
     pub payload: Option<Arc<Vec<Vec<u8>>>>,
 }
 

@@ -1,4 +1,5 @@
-//! Real bytes next to the lengths of a run: what clients send, and what has come to servers.
+//! Real bytes next to the lengths of a run: what one end of each flow sends, and what has come to
+//! servers.
 
 use forebay_base::{Endpoint, FlowId, Packet};
 use forebay_net::{Driver, Fabric, Workload};
@@ -26,15 +27,21 @@ impl Streams {
     }
     /// The flow and path on which a client sent a segment.
     fn path_of(&self, packet: &Packet) -> Option<(FlowId, usize)> {
-        let (src, dst) = packet.tcp_fields().and_then(|_| packet.ports())?;
-        let end = |addr, port| Endpoint { addr, port };
-        self.paths.get(&(end(packet.src(), src), end(packet.dst(), dst))).copied()
+        let [src, dst] = ends_of(packet)?;
+        self.paths.get(&(src, dst)).copied()
     }
-    /// The payload of a segment that leaves this side, if a client here made it.
+    /// The payload of a segment that leaves this side, if a client here made it, or the server of a
+    /// flow whose client is elsewhere.
     pub fn outgoing<D: Driver>(&self, packet: &Packet, fabric: &Fabric<D>) -> Option<&[u8]> {
-        let (flow, path) = self.path_of(packet)?;
-        let client = fabric.connection(flow, Role::Client)?;
-        let bytes = client.outgoing_bytes(path, packet, &fabric.arena);
+        let [src, dst] = ends_of(packet)?;
+        let (sender, (flow, path)) = match self.paths.get(&(src, dst)) {
+            Some(&of) => (Role::Client, of),
+            None => (Role::Server, *self.paths.get(&(dst, src))?),
+        };
+        if sender == Role::Server && fabric.connection(flow, Role::Client).is_some() {
+            return None;
+        }
+        let bytes = fabric.connection(flow, sender)?.outgoing_bytes(path, packet, &fabric.arena);
         self.sent.get(flow.index())?.get(bytes.start as usize..bytes.end as usize)
     }
     /// A segment with this payload has come to this side: keep what is for a server here.
@@ -53,4 +60,11 @@ impl Streams {
         let received = fabric.connection(flow, Role::Server)?.progress().received_bytes;
         self.received[flow.index()].get(..received as usize)
     }
+}
+
+/// Where a TCP segment is from and where it goes.
+fn ends_of(packet: &Packet) -> Option<[Endpoint; 2]> {
+    let (src, dst) = packet.tcp_fields().and_then(|_| packet.ports())?;
+    let end = |addr, port| Endpoint { addr, port };
+    Some([end(packet.src(), src), end(packet.dst(), dst)])
 }
