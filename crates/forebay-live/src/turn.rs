@@ -104,6 +104,8 @@ pub struct TooSlow {
 pub trait Record {
     /// An input: when it is executed, where it comes from, and its bytes.
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]);
+    /// Everything up to and including `at` has been executed, and all inputs until then are noted.
+    fn reached(&mut self, _at: Time) {}
 }
 
 /// Nothing is recorded.
@@ -186,6 +188,7 @@ impl<W: Wire, R: Record> Turns<W, R> {
         }
         self.site.run_until(bound);
         self.bound = self.bound.max(bound);
+        self.record.reached(self.bound);
         let (ports, port_of) = (&mut self.ports, &self.port_of);
         self.site.exits(|Exit { link, at, bytes, .. }| {
             let port = &mut ports[port_of[link.index()]];

@@ -70,6 +70,9 @@ impl forebay_live::Record for Keeper {
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]) {
         self.0.input(at, link, packet);
     }
+    fn reached(&mut self, at: Time) {
+        self.0.reached(at);
+    }
 }
 
 impl Session<'_> {

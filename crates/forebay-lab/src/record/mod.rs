@@ -8,8 +8,9 @@
 //! | `kernel.json` | what the kernel told of ends of flows at its hosts, if it has any |
 //!
 //! A capture begins with a comment, JSON of [`Header`]; the statistics of its first interface end
-//! it, with JSON of [`Ending`] as their comment. A record whose end is missing is one of a run that
-//! was killed: what is there can be replayed. Files are readable by their owner only.
+//! it, with JSON of [`Ending`] as their comment. Such statistics with JSON of [`Known`] stand in
+//! between, twice a second. A record whose end is missing is one of a run that was killed: what is
+//! there can be replayed. Files are readable by their owner only.
 
 mod kernel;
 mod names;
@@ -50,6 +51,14 @@ pub struct Header {
     /// Nanoseconds between 1970 and the moment when the record was begun, shortly before time 0 of
     /// the run; 0 in virtual time.
     pub begun_unix_ns: u64,
+}
+
+/// How far a capture goes where this stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Known {
+    /// All inputs until then stand before it, in nanoseconds of the run.
+    pub known_until_ns: u64,
 }
 
 /// What a capture of a record ends with.

@@ -2,7 +2,7 @@
 
 use super::kernel;
 use super::names::Names;
-use super::{Ending, FORMAT, Header, RecordError, SiteFile};
+use super::{Ending, FORMAT, Header, Known, RecordError, SiteFile};
 use forebay_base::{LinkId, Time};
 use forebay_net::Place;
 use forebay_scenario::{LoadOptions, Registry, Scenario};
@@ -36,6 +36,8 @@ pub struct SiteRecord {
     pub place: Place,
     /// How it ended; None if the run was killed or the disk was full.
     pub ending: Option<Ending>,
+    /// Up to when all inputs are there, if it has no end.
+    known_until: Time,
     /// The file.
     bytes: Arc<Vec<u8>>,
     /// What came, in order of time: where its bytes are.
@@ -128,7 +130,7 @@ impl SiteRecord {
     pub fn until(&self) -> Time {
         match &self.ending {
             Some(ending) => Time::from_nanos(ending.until_ns),
-            None => self.inputs.last().map_or(Time::ZERO, |(at, ..)| *at),
+            None => self.known_until,
         }
     }
 }
@@ -216,6 +218,7 @@ impl Capture {
             return Err(self.unsound(0, "it is of no node"));
         }
         let (mut links, mut inputs, mut ending) = (Vec::new(), Vec::new(), None);
+        let mut known_until = Time::ZERO;
         let mut offset = 0;
         while let Some((block, end)) = self.block(offset)? {
             let unsound = |why: String| self.unsound(offset, why);
@@ -231,8 +234,12 @@ impl Capture {
                     inputs.push((at, link, start..start + bytes.len()));
                 }
                 Block::Statistics(Some(text)) => {
-                    let read: Result<Ending, _> = serde_json::from_slice(text);
-                    ending = Some(read.map_err(|error| unsound(error.to_string()))?);
+                    if let Ok(Known { known_until_ns }) = serde_json::from_slice(text) {
+                        known_until = known_until.max(Time::from_nanos(known_until_ns));
+                    } else {
+                        let read: Result<Ending, _> = serde_json::from_slice(text);
+                        ending = Some(read.map_err(|error| unsound(error.to_string()))?);
+                    }
                 }
                 Block::Section(_) if offset > 0 => {
                     return Err(unsound("a second section".to_string()));
@@ -242,11 +249,15 @@ impl Capture {
             offset = end;
         }
         inputs.sort_by_key(|(at, ..)| *at);
+        if ending.is_none() {
+            // Earlier ones of other links may be missing.
+            inputs.retain(|(at, ..)| *at <= known_until);
+        }
         if inputs.first().is_some_and(|(at, ..)| *at == Time::ZERO) {
             return Err(self.unsound(0, "a packet came before the run began"));
         }
         let Capture { path, bytes } = self;
         let (bytes, inputs) = (Arc::new(bytes), Arc::new(inputs));
-        Ok(SiteRecord { path, place, ending, bytes, inputs })
+        Ok(SiteRecord { path, place, ending, known_until, bytes, inputs })
     }
 }

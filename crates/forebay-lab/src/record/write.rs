@@ -2,7 +2,7 @@
 
 use super::kernel;
 use super::names::Names;
-use super::{Ending, FORMAT, Header, RecordError};
+use super::{Ending, FORMAT, Header, Known, RecordError};
 use crate::store::write_copy;
 use forebay_base::{LinkId, Span, Time};
 use forebay_net::Place;
@@ -13,7 +13,7 @@ use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
 
-/// A run that is killed leaves what had come so long before.
+/// A run that is killed leaves a record up to so long before.
 const FLUSH_INTERVAL: Span = Span::from_millis(500);
 
 /// A record in the making: a folder, or files without names that go with the process.
@@ -110,7 +110,7 @@ pub struct SiteRecorder {
     interfaces: Vec<Option<Interface>>,
     first: Interface,
     path: PathBuf,
-    /// When what is buffered is written.
+    /// When what is buffered is written, with how far it goes.
     flush_at: Time,
     failed: Option<std::io::Error>,
 }
@@ -124,10 +124,19 @@ impl SiteRecorder {
         let interface = self.interfaces[link.index()].expect("a link that ends here");
         let capture = Capture { interface, at, direction: Direction::Inbound, comment: None };
         self.failed = self.writer.packet(&capture, bytes).err();
-        if at >= self.flush_at {
-            self.flush_at = at + FLUSH_INTERVAL;
-            self.failed = self.failed.take().or_else(|| self.writer.sink().0.flush().err());
+    }
+    /// Everything up to and including `at` has been executed, and no input until then is to come.
+    pub fn reached(&mut self, at: Time) {
+        if at < self.flush_at || self.failed.is_some() {
+            return;
         }
+        self.flush_at = at + FLUSH_INTERVAL;
+        let mut write = || -> std::io::Result<()> {
+            let known = serde_json::to_string(&Known { known_until_ns: at.as_nanos() })?;
+            self.writer.statistics(self.first, &known)?;
+            self.writer.sink().0.flush()
+        };
+        self.failed = write().err();
     }
     /// The run has ended: the file. Err if not all of it could be recorded.
     pub fn finish(mut self, ending: &Ending) -> Result<SiteFile, RecordError> {

@@ -50,8 +50,9 @@ fn record_until(folder: &Path, until: Time, beyond: Option<Span>) {
             }
             !due
         });
-        for (site, _) in &mut sites {
+        for (site, recorder) in &mut sites {
             site.run_until(now);
+            recorder.reached(now);
             site.exits(|Exit { link, at, bytes, .. }| wire.push((at + LATE, link, bytes.to_vec())));
         }
     }
@@ -163,13 +164,18 @@ fn a_run_that_is_killed_leaves_a_record() {
         let place = Place { nodes: vec![node], ..Place::default() };
         let mut recorder = made.site(&place, 0).expect("a new file");
         let incoming = spec.links.iter().position(|link| link.to == node).expect("a link");
-        for second in 1..=2 {
+        // The first node gets nothing.
+        for second in 1..=2 * u64::from(node.0.min(1)) {
             recorder.input(Time::from_secs(second), LinkId(incoming as u32), &[0x45, 0, 0, 20]);
         }
+        recorder.reached(Time::from_millis(2_500));
+        recorder.input(Time::from_secs(3), LinkId(incoming as u32), &[0x45, 0, 0, 20]);
         std::mem::forget(recorder);
     }
     let record = open(folder.path()).expect("a record");
-    assert!(!record.is_whole() && record.until() == Time::from_secs(2));
+    assert!(!record.is_whole() && record.until() == Time::from_millis(2_500));
+    let inputs = record.sites.iter().map(|site| site.inputs().count());
+    assert_eq!(inputs.sum::<usize>(), 2 * (spec.nodes.len() - 1));
 }
 
 #[test]
@@ -178,9 +184,11 @@ fn a_record_without_its_end_is_replayed_as_far_as_it_goes() {
     record(folder.path());
     let path = folder.path().join("l.pcapng");
     let bytes = fs::read(&path).expect("a file");
-    fs::write(&path, &bytes[..bytes.len() / 2]).expect("written");
+    // In the middle of what it noted last, twice a second.
+    let last = bytes.windows(11).rposition(|text| text == b"known_until").expect("noted");
+    fs::write(&path, &bytes[..last]).expect("written");
     let record = open(folder.path()).expect("a record");
-    assert!(!record.is_whole() && record.until() < UNTIL);
+    assert!(!record.is_whole() && record.until() == UNTIL - Span::from_millis(500));
     let spec = record.scenario.build(&record.protocol, record.seed).expect("sound");
     let verdicts = verify(&record, &spec).expect("sound");
     assert_eq!(verdicts.iter().filter(|verdict| verdict.same.is_none()).count(), 1);
