@@ -3,7 +3,9 @@
 #![forbid(unsafe_code)]
 
 pub mod duel;
+pub mod harm;
 pub mod lives;
+pub mod places;
 pub mod pool;
 pub mod random;
 pub mod random_crowd;

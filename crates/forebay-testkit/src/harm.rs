@@ -1,0 +1,179 @@
+//! Harm to packets on their way between places: damaged, cut, forged, with right checksums or with
+//! wrong ones.
+
+use crate::places::{again, live_over, places};
+use crate::random_pool::NetworkConditions;
+use crate::{lives, random, random_pool};
+use forebay_base::{Rng, Stream, Time};
+use forebay_net::NetSpec;
+
+/// Bytes at the front of a packet that are hit most: headers and options of IP and TCP.
+const HEADERS: usize = 120;
+/// The longest packet that is made.
+const LONGEST: usize = 9_100;
+
+/// A network of one of several kinds: RCP and TCP, with lives of their own, and INRPP.
+pub fn network(seed: u64) -> NetSpec {
+    if seed.is_multiple_of(3) {
+        return random_pool::scenario(seed, NetworkConditions::Foul);
+    }
+    let mut spec = random::scenario(seed);
+    if seed % 3 == 2 {
+        lives::give(&mut spec, seed);
+    }
+    spec
+}
+
+/// Where the blows at packets come from.
+pub trait Dice {
+    /// A number below `n`, which is not 0.
+    fn below(&mut self, n: u64) -> u64;
+    /// Any byte.
+    fn byte(&mut self) -> u8;
+    /// True in so many of all cases.
+    fn chance(&mut self, share: f64) -> bool;
+}
+
+impl Dice for Rng {
+    fn below(&mut self, n: u64) -> u64 {
+        Rng::below(self, n)
+    }
+    fn byte(&mut self) -> u8 {
+        self.next_u64() as u8
+    }
+    fn chance(&mut self, share: f64) -> bool {
+        Rng::chance(self, share)
+    }
+}
+
+/// Blows as a fuzzer writes them; none where it has ended.
+struct Script<'a>(&'a [u8]);
+
+impl Dice for Script<'_> {
+    fn below(&mut self, n: u64) -> u64 {
+        let wide = n > 1 << 8;
+        (u64::from(self.byte()) | if wide { u64::from(self.byte()) << 8 } else { 0 }) % n
+    }
+    fn byte(&mut self) -> u8 {
+        self.0.split_off_first().copied().unwrap_or(0)
+    }
+    fn chance(&mut self, share: f64) -> bool {
+        f64::from(256 - u32::from(self.byte())) <= share * 256.0
+    }
+}
+
+/// Harm a packet, or do not. `before` are packets that came earlier.
+pub fn harm(dice: &mut impl Dice, packet: &mut Vec<u8>, before: &[Vec<u8>]) -> bool {
+    if !dice.chance(0.2) {
+        return false;
+    }
+    for _ in 0..1 + dice.below(3) {
+        strike(dice, packet, before);
+    }
+    if dice.chance(0.7) {
+        seal(packet);
+    }
+    true
+}
+
+/// Packets that are kept, for later blows.
+pub const MOST_KEPT: usize = 1_000;
+
+/// Run a network, and do to its packets what `input` says: its first byte is the network.
+///
+/// # Panics
+///
+/// If a packet is lost from the books, or a replay is not the same.
+pub fn survives(input: &[u8]) {
+    let Some((&seed, script)) = input.split_first() else { return };
+    let (seed, end) = (u64::from(seed), Time::from_millis(500));
+    let spec = network(seed);
+    let places = places(&spec, &mut Rng::new(seed, Stream::Test, 94));
+    let (mut script, mut before) = (Script(script), Vec::new());
+    let (inputs, outcomes) = live_over(&spec, seed, &places, end, |_, packet| {
+        if before.len() < MOST_KEPT {
+            before.push(packet.clone());
+        }
+        harm(&mut script, packet, &before);
+    });
+    for ((place, inputs), outcome) in places.iter().zip(&inputs).zip(&outcomes) {
+        assert!(outcome.conservation.holds(), "network {seed}: {outcome:?}");
+        let again = again(&spec, seed, place, inputs, end, 1);
+        assert_eq!(&again, outcome, "network {seed}, {place:?}");
+    }
+}
+
+/// One blow at a packet.
+fn strike(dice: &mut impl Dice, packet: &mut Vec<u8>, before: &[Vec<u8>]) {
+    let len = packet.len() as u64;
+    let front = packet.len().min(HEADERS) as u64;
+    match dice.below(8) {
+        0 => {
+            for _ in 0..1 + dice.below(8) {
+                let at = dice.below(front) as usize;
+                packet[at] ^= 1 << dice.below(8);
+            }
+        }
+        1 => packet.truncate(1 + dice.below(len) as usize),
+        2 => {
+            let more = dice.below(64) as usize;
+            packet.resize((packet.len() + more).min(LONGEST), dice.byte());
+        }
+        // A length, an offset, a port or an option at the end of its range.
+        3 => {
+            let at = dice.below(front) as usize;
+            packet[at] = [0, 1, 0x7f, 0x80, 0xff][dice.below(5) as usize];
+        }
+        4 => {
+            let at = dice.below(len) as usize;
+            packet[at..].fill_with(|| dice.byte());
+        }
+        // The head of this packet, the rest of another.
+        5 => {
+            let other = &before[dice.below(before.len() as u64) as usize];
+            let at = (dice.below(front) as usize).min(other.len());
+            packet.truncate(at);
+            packet.extend(&other[at..]);
+        }
+        // Another packet again, late.
+        6 => packet.clone_from(&before[dice.below(before.len() as u64) as usize]),
+        // The same flow with other flags.
+        _ => {
+            if let Some(flags) = packet.get_mut(33) {
+                *flags = dice.byte();
+            }
+        }
+    }
+    if packet.is_empty() {
+        packet.push(0x45);
+    }
+}
+
+/// The complement of the sum of all words (RFC 1071).
+fn checksum(bytes: &[u8], more: u32) -> [u8; 2] {
+    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
+    let mut sum = bytes.chunks(2).map(word).sum::<u32>() + more;
+    while sum > 0xffff {
+        sum = (sum & 0xffff) + (sum >> 16);
+    }
+    (!(sum as u16)).to_be_bytes()
+}
+
+/// Make length and checksums of an IPv4 packet right, so that what was harmed is looked at.
+fn seal(packet: &mut [u8]) {
+    let head = usize::from(packet[0] & 0x0f) * 4;
+    if packet[0] >> 4 != 4 || head < 20 || packet.len() < head {
+        return;
+    }
+    let len = (packet.len() as u16).to_be_bytes();
+    packet[2..4].copy_from_slice(&len);
+    packet[10..12].fill(0);
+    let sum = checksum(&packet[..head], 0);
+    packet[10..12].copy_from_slice(&sum);
+    if packet[9] == 6 && packet.len() >= head + 20 {
+        packet[head + 16..head + 18].fill(0);
+        let ends = checksum(&packet[12..20], 6 + (packet.len() - head) as u32);
+        let sum = checksum(&packet[head..], u32::from(!u16::from_be_bytes(ends)));
+        packet[head + 16..head + 18].copy_from_slice(&sum);
+    }
+}

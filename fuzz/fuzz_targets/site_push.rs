@@ -1,0 +1,6 @@
+//! Bytes over the wires of a network in several places: `Site::push` takes whatever comes.
+//!
+//! The first byte of an input is the network, the others say what is done to its packets.
+#![no_main]
+
+libfuzzer_sys::fuzz_target!(|input: &[u8]| forebay_testkit::harm::survives(input));
