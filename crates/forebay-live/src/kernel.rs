@@ -87,7 +87,7 @@ pub(crate) struct KernelEnd {
 }
 
 enum Work {
-    Send { socket: OwnedFd, to: SocketAddr, start: Time, bytes: Option<u64>, stop: Option<Time> },
+    Send { socket: OwnedFd, to: SocketAddr, start: Time, left: Outgoing },
     Receive(TcpListener),
 }
 
@@ -104,7 +104,8 @@ pub(crate) fn open_ends(
                 continue;
             };
             let refused = |why| KernelError::Flow { flow: id.0 + 1, why };
-            unsupported(plan, flow).map_or(Ok(()), |why| Err(refused(why)))?;
+            let is_followed = !network.workload.followers(id).is_empty();
+            unsupported(flow, is_followed).map_or(Ok(()), |why| Err(refused(why)))?;
             let path = &network.workload.paths(id)[0];
             let mut sockets = [path.src.0, path.dst.0];
             if role == Role::Server {
@@ -121,8 +122,8 @@ pub(crate) fn open_ends(
             let work = match role {
                 Role::Server => Work::Receive(TcpListener::from(socket)),
                 Role::Client => {
-                    let (start, bytes, stop) = (flow.start, flow.bytes, flow.stop());
-                    Work::Send { socket, to: there, start, bytes, stop }
+                    let left = Outgoing { bytes: flow.bytes, stop: flow.stop() };
+                    Work::Send { socket, to: there, start: flow.start, left }
                 }
             };
             let seen = ForeignEnd::new(id, role, format!("kernel {congestion}"));
@@ -133,18 +134,14 @@ pub(crate) fn open_ends(
 }
 
 /// What of a flow a host of the kernel cannot do.
-fn unsupported(plan: &LivePlan<'_>, flow: &FlowSpec) -> Option<&'static str> {
-    let is_followed = |after: &FlowSpec| {
-        let ends = after.after().map(|after| &plan.spec.flows[after.flow.index()]);
-        ends.is_some_and(|of| std::ptr::eq(of, flow))
-    };
+fn unsupported(flow: &FlowSpec, is_followed: bool) -> Option<&'static str> {
     if flow.paths.len() > 1 {
         Some("has several paths")
     } else if flow.write().is_some() {
         Some("its application writes at a rate: there, flows write all that they have at once")
     } else if flow.after().is_some() || flow.is_spare() {
         Some("follows another flow: there, flows start at a time")
-    } else if plan.spec.flows.iter().any(is_followed) {
+    } else if is_followed {
         Some("another flow follows it: there, nothing is known of its end")
     } else {
         None
@@ -178,11 +175,10 @@ impl KernelEnd {
         let sealed = seal();
         debug_assert!(sealed.is_ok(), "{sealed:?}");
         let KernelEnd { seen, work } = self;
-        let mut watch = Watch { seen, clock, end, next: Time::ZERO + SAMPLE_INTERVAL };
+        let (next, buffer) = (Time::ZERO + SAMPLE_INTERVAL, vec![0; CHUNK]);
+        let mut watch = Watch { seen, clock, end, next, buffer };
         let cause = match work {
-            Work::Send { socket, to, start, bytes, stop } => {
-                watch.send(socket, to, start, Outgoing { bytes, stop })
-            }
+            Work::Send { socket, to, start, left } => watch.send(socket, to, start, left),
             Work::Receive(listener) => watch.receive(listener),
         };
         let now = clock.now();
@@ -213,6 +209,8 @@ struct Watch<'a> {
     end: &'a End<'a>,
     /// When the next sample is due.
     next: Time,
+    /// For what is read.
+    buffer: Vec<u8>,
 }
 
 impl Watch<'_> {
@@ -224,9 +222,8 @@ impl Watch<'_> {
         }
         // A run may end earlier than it is known now.
         let until = until.min(now + SAMPLE_INTERVAL);
-        let mut files: Vec<PollFd<'_>> =
-            file.map(|(file, events)| PollFd::new(file.as_fd(), events)).into_iter().collect();
-        Some(wait(self.clock, until, &mut files).unwrap_or(false))
+        let mut file = file.map(|(file, events)| PollFd::new(file.as_fd(), events));
+        Some(wait(self.clock, until, file.as_mut_slice()).unwrap_or(false))
     }
     /// Take the sample that is due, if one is.
     fn look(&mut self, stream: &TcpStream, received_bytes: u64) {
@@ -299,7 +296,7 @@ impl Watch<'_> {
                 *phase = Phase::Closing;
             }
             Phase::Writing if ready => write_some(stream, &mut left.bytes)?,
-            Phase::Closing if ready => return Ok(read_some(stream)?.1),
+            Phase::Closing if ready => return Ok(read_some(stream, &mut self.buffer)?.1),
             Phase::Connecting | Phase::Writing | Phase::Closing => {}
         }
         Ok(false)
@@ -327,7 +324,7 @@ impl Watch<'_> {
             let Some(ready) = self.ready(Some((&stream, PollFlags::POLLIN)), self.next) else {
                 break None;
             };
-            let (read, closed) = match ready.then(|| read_some(&mut stream)) {
+            let (read, closed) = match ready.then(|| read_some(&mut stream, &mut self.buffer)) {
                 None => continue,
                 Some(Ok(read)) => read,
                 Some(Err(error)) => break Some(cause(&error)),
@@ -376,10 +373,10 @@ fn write_some(stream: &mut TcpStream, left: &mut Option<u64>) -> io::Result<()> 
 }
 
 /// Read what is there: how much, and whether the other side has closed.
-fn read_some(stream: &mut TcpStream) -> io::Result<(u64, bool)> {
-    let (mut bytes, mut buffer) = (0, vec![0; CHUNK]);
+fn read_some(stream: &mut TcpStream, buffer: &mut [u8]) -> io::Result<(u64, bool)> {
+    let mut bytes = 0;
     for _ in 0..CHUNKS_AT_ONCE {
-        match stream.read(&mut buffer) {
+        match stream.read(buffer) {
             Ok(0) => return Ok((bytes, true)),
             Ok(read) => bytes += read as u64,
             Err(error) if is_transient(&error) => break,

@@ -37,4 +37,4 @@ mod session;
 pub use kernel::KernelError;
 pub use node::NodeReport;
 pub use plan::{KernelHost, LivePlan, place_of};
-pub use session::{LiveError, LiveReport, address_of, interface, lab_of, run_live};
+pub use session::{LiveError, LiveReport, address_of, interface, run_live};

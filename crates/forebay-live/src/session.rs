@@ -53,11 +53,11 @@ pub enum LiveError {
 const COUNTDOWN: Span = Span::from_millis(20);
 
 /// A laboratory for a network. Its cables are its links, in pairs, with interfaces named after the
-/// link that leaves there.
-pub fn lab_of(plan: &LivePlan<'_>) -> Result<Lab, LiveError> {
+/// link that leaves there. `network` is there if some hosts are the kernel's.
+fn lab_of(plan: &LivePlan<'_>, network: Option<&Network>) -> Result<Lab, LiveError> {
     let mut nodes = vec![Occupant::Forebay; plan.spec.nodes.len()];
-    for &node in plan.kernel_hosts.keys() {
-        nodes[node.index()] = Occupant::Kernel(vec![address_of(plan.spec, plan.seed, node)?]);
+    for (&node, network) in plan.kernel_hosts.keys().zip(network.into_iter().cycle()) {
+        nodes[node.index()] = Occupant::Kernel(vec![first_address(network, plan.spec, node)?]);
     }
     let pairs = plan.spec.links.chunks_exact(2).enumerate();
     let cables = pairs.map(|(pair, links)| {
@@ -74,9 +74,13 @@ pub fn lab_of(plan: &LivePlan<'_>) -> Result<Lab, LiveError> {
 /// The address of a host on the wire: the first one of its first interface.
 pub fn address_of(spec: &NetSpec, seed: u64, host: NodeId) -> Result<IpAddr, LiveError> {
     let network = Network::build(spec, seed, false).map_err(LiveError::Spec)?;
+    first_address(&network, spec, host)
+}
+
+fn first_address(network: &Network, spec: &NetSpec, host: NodeId) -> Result<IpAddr, LiveError> {
     let address = network.addresses[host.index()].first();
     let address = address.copied().ok_or(LiveError::NoAddress(host))?;
-    Ok(ip_address(&network, spec.version, address))
+    Ok(ip_address(network, spec.version, address))
 }
 
 /// The name of the interface over which a link leaves its node.
@@ -102,8 +106,9 @@ pub fn run_live<R: Record + Send>(
     mut equip: impl FnMut(NodeId, &Place) -> (SiteOptions, R),
     start: impl FnOnce(&Lab, Clock),
 ) -> Result<LiveReport<R>, LiveError> {
-    let network = Network::build(plan.spec, plan.seed, false).map_err(LiveError::Spec)?;
-    let lab = lab_of(plan)?;
+    let network = || Network::build(plan.spec, plan.seed, false).map_err(LiveError::Spec);
+    let network = (!plan.kernel_hosts.is_empty()).then(network).transpose()?;
+    let lab = lab_of(plan, network.as_ref())?;
     let end = End::new(plan.end, plan.ends_with_flows, stop);
     let nodes = (0..plan.spec.nodes.len() as u32).map(NodeId);
     let forebays = nodes.filter(|node| !plan.kernel_hosts.contains_key(node));
@@ -116,7 +121,8 @@ pub fn run_live<R: Record + Send>(
         Ok(Node { id, site, ports: open_ports(plan, &lab, id)?, changes, record })
     });
     let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
-    let kernel_ends = kernel::open_ends(plan, &lab, &network)?;
+    let kernel_ends = network.as_ref().map(|network| kernel::open_ends(plan, &lab, network));
+    let kernel_ends = kernel_ends.transpose()?.unwrap_or_default();
     end.add_open(kernel_ends.len() as isize);
     drop(network);
     thread::scope(|scope| {

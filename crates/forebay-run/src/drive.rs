@@ -51,7 +51,7 @@ impl Unfinished {
     }
     /// Completed now.
     fn completed(&mut self, simulation: &Simulation) -> usize {
-        self.flows.retain(|&flow| !simulation.is_complete(flow));
+        self.flows.retain(|&flow| simulation.completed_at(flow).is_none());
         self.ends - self.flows.len()
     }
 }

@@ -1,8 +1,8 @@
 //! Ends of flows at hosts with another TCP stack: what that stack told of them, over time.
 
 use crate::outcome::FlowOutcome;
-use forebay_base::{FlowId, Rate, Span, Time};
-use forebay_transport::{EndCause, Role, RttSummary};
+use forebay_base::{FlowId, Time};
+use forebay_transport::{Counters, EndCause, PathView, Role, RttSummary};
 
 /// What the stack of a host told of an end of a flow at a time. What it does not tell is 0 or None.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -11,28 +11,10 @@ pub struct ForeignSample {
     pub at: Time,
     /// Payload sent at least once at a client, read in order by the application at a server.
     pub stream_bytes: u64,
-    /// Packets with payload sent, retransmissions included.
-    pub data_packets: u64,
-    /// Of those, retransmissions.
-    pub retransmits: u64,
-    /// Packets declared lost.
-    pub lost_packets: u64,
-    /// Retransmission timeouts.
-    pub timeouts: u64,
-    /// Congestion window.
-    pub cwnd_bytes: u64,
-    /// Slow start threshold, if set.
-    pub ssthresh_bytes: Option<u64>,
-    /// Smoothed round-trip time.
-    pub srtt: Option<Span>,
-    /// Bytes in flight.
-    pub in_flight_bytes: u64,
-    /// Pacing rate, if paced.
-    pub pacing_rate: Option<Rate>,
-    /// Bytes acknowledged.
-    pub delivered_bytes: u64,
-    /// Bytes sent again.
-    pub lost_bytes: u64,
+    /// Counts.
+    pub counters: Counters,
+    /// The state of its congestion control; lost are bytes sent again.
+    pub view: PathView,
 }
 
 /// An end of a flow at a host with another TCP stack.
@@ -68,6 +50,10 @@ impl ForeignEnd {
         let after = self.samples.partition_point(|sample| sample.at <= now);
         self.samples[..after].last()
     }
+    /// When it was opened, if it was at `now`.
+    pub(crate) fn opened_by(&self, now: Time) -> Option<Time> {
+        self.opened_at.filter(|&at| at <= now)
+    }
     /// When it ended, if it has at `now`.
     pub fn ended_by(&self, now: Time) -> Option<(EndCause, Time)> {
         self.ended.filter(|(_, at)| *at <= now)
@@ -84,17 +70,13 @@ impl ForeignEnd {
 
     /// Put what this end knows at `now` into the outcome of its flow.
     pub(crate) fn amend(&self, outcome: &mut FlowOutcome, now: Time) {
-        let known = |at: Option<Time>| at.filter(|&at| at <= now);
         let latest = self.sample(now).copied().unwrap_or_default();
         match self.role {
             Role::Client => {
-                outcome.opened_at = known(self.opened_at);
-                outcome.established_at = known(self.established_at);
+                outcome.opened_at = self.opened_by(now);
+                outcome.established_at = self.established_at.filter(|&at| at <= now);
                 outcome.ended = self.ended_by(now);
-                outcome.sender.data_packets = latest.data_packets;
-                outcome.sender.retransmits = latest.retransmits;
-                outcome.sender.lost_packets = latest.lost_packets;
-                outcome.sender.timeouts = latest.timeouts;
+                outcome.sender = latest.counters;
                 outcome.rtt = self.round_trips(now);
             }
             Role::Server => {
@@ -107,7 +89,7 @@ impl ForeignEnd {
     fn round_trips(&self, now: Time) -> RttSummary {
         let samples = self.samples.iter().take_while(|sample| sample.at <= now);
         let mut ms: Vec<f64> =
-            samples.filter_map(|s| s.srtt).map(|rtt| rtt.as_secs_f64() * 1e3).collect();
+            samples.filter_map(|s| s.view.srtt).map(|rtt| rtt.as_secs_f64() * 1e3).collect();
         ms.sort_by(f64::total_cmp);
         let mut summary = RttSummary::default();
         if !ms.is_empty() {
@@ -122,10 +104,14 @@ impl ForeignEnd {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use forebay_base::Span;
 
     fn sample(at_ms: u64, stream_bytes: u64, srtt_ms: u64) -> ForeignSample {
-        let (at, srtt) = (Time::from_millis(at_ms), Some(Span::from_millis(srtt_ms)));
-        ForeignSample { at, stream_bytes, data_packets: at_ms, srtt, ..ForeignSample::default() }
+        let at = Time::from_millis(at_ms);
+        let mut sample = ForeignSample { at, stream_bytes, ..ForeignSample::default() };
+        sample.counters.data_packets = at_ms;
+        sample.view.srtt = Some(Span::from_millis(srtt_ms));
+        sample
     }
 
     /// Nothing is known before its time.

@@ -59,12 +59,16 @@ impl FlowOutcome {
             let received = server.counters();
             outcome.ce_received = received.ce_received;
             outcome.needless_retransmits = received.duplicates_received;
-            if progress.stream_complete {
-                outcome.completed_at = progress.last_byte_at.or(progress.established_at);
-            }
+            outcome.completed_at = completed_at(server);
         }
         outcome
     }
+}
+
+/// When all of a flow was at its receiver.
+pub(crate) fn completed_at(server: &Connection) -> Option<Time> {
+    let progress = server.progress();
+    progress.last_byte_at.or(progress.established_at).filter(|_| progress.stream_complete)
 }
 
 /// The result of a link so far.

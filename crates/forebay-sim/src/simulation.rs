@@ -10,7 +10,7 @@ use crate::event_queue::EventQueue;
 use crate::foreign::ForeignEnd;
 use crate::injection::{Entrant, Injection};
 use crate::observe::Observer;
-use crate::outcome::{FlowOutcome, LinkOutcome};
+use crate::outcome::{FlowOutcome, LinkOutcome, completed_at};
 use crate::partition::Partition;
 use crate::partitioning::{FewerThreads, Partitioning, divide};
 use crate::serial_fallback::SerialFallback;
@@ -349,14 +349,22 @@ impl Simulation {
     fn foreign_bytes(&self, flow: FlowId) -> u64 {
         self.foreign(flow, Role::Server).map_or(0, |end| end.stream_bytes(self.now))
     }
-    /// True if all of a flow is at its receiver.
-    pub fn is_complete(&self, flow: FlowId) -> bool {
+    /// When a flow was opened, and when its sender ended, so far.
+    pub fn sender_life(&self, flow: FlowId) -> [Option<Time>; 2] {
+        if let Some(client) = self.connection(flow, Role::Client) {
+            let progress = client.progress();
+            return [progress.opened_at, progress.ended.map(|(_, at)| at)];
+        }
+        let sender = self.foreign(flow, Role::Client);
+        sender.map_or([None; 2], |end| {
+            [end.opened_by(self.now), end.ended_by(self.now).map(|(_, at)| at)]
+        })
+    }
+    /// When all of a flow was at its receiver: [`FlowOutcome::completed_at`] alone.
+    pub fn completed_at(&self, flow: FlowId) -> Option<Time> {
         match self.connection(flow, Role::Server) {
-            Some(server) => server.progress().stream_complete,
-            None => {
-                let end = self.foreign(flow, Role::Server);
-                end.is_some_and(|end| end.completed_by(self.now).is_some())
-            }
+            Some(server) => completed_at(server),
+            None => self.foreign(flow, Role::Server)?.completed_by(self.now),
         }
     }
     /// One-way delays of data packets so far, for flows with this transport: from when a socket

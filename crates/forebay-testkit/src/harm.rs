@@ -6,6 +6,7 @@ use crate::random_pool::NetworkConditions;
 use crate::{lives, random, random_pool};
 use forebay_base::{Rng, Stream, Time};
 use forebay_net::NetSpec;
+use forebay_wire::checksum::{Sum, checksum};
 
 /// Bytes at the front of a packet that are hit most: headers and options of IP and TCP.
 const HEADERS: usize = 120;
@@ -13,7 +14,7 @@ const HEADERS: usize = 120;
 const LONGEST: usize = 9_100;
 
 /// A network of one of several kinds: RCP and TCP, with lives of their own, and INRPP.
-pub fn network(seed: u64) -> NetSpec {
+fn network(seed: u64) -> NetSpec {
     if seed.is_multiple_of(3) {
         return random_pool::scenario(seed, NetworkConditions::Foul);
     }
@@ -77,30 +78,42 @@ pub fn harm(dice: &mut impl Dice, packet: &mut Vec<u8>, before: &[Vec<u8>]) -> b
 }
 
 /// Packets that are kept, for later blows.
-pub const MOST_KEPT: usize = 1_000;
+const MOST_KEPT: usize = 1_000;
+
+/// Run network number `seed` up to `end`, with `strike` at each packet that leaves a place; it is
+/// given packets that came earlier as well.
+///
+/// # Panics
+///
+/// If a packet is lost from the books, or a replay is not the same.
+pub fn endure(seed: u64, end: Time, mut strike: impl FnMut(&mut Rng, &mut Vec<u8>, &[Vec<u8>])) {
+    let spec = network(seed);
+    let places = places(&spec, &mut Rng::new(seed, Stream::Test, 94));
+    let mut before: Vec<Vec<u8>> = Vec::new();
+    let (inputs, outcomes) = live_over(&spec, seed, &places, end, |rng, packet| {
+        if before.len() < MOST_KEPT {
+            before.push(packet.clone());
+        }
+        strike(rng, packet, &before);
+    });
+    for ((place, inputs), outcome) in places.iter().zip(&inputs).zip(&outcomes) {
+        assert!(outcome.conservation.holds(), "seed {seed}: {outcome:?}");
+        let again = again(&spec, seed, place, inputs, end, 1);
+        assert_eq!(&again, outcome, "seed {seed}, {place:?}");
+    }
+}
 
 /// Run a network, and do to its packets what `input` says: its first byte is the network.
 ///
 /// # Panics
 ///
-/// If a packet is lost from the books, or a replay is not the same.
+/// As [`endure`].
 pub fn survives(input: &[u8]) {
     let Some((&seed, script)) = input.split_first() else { return };
-    let (seed, end) = (u64::from(seed), Time::from_millis(500));
-    let spec = network(seed);
-    let places = places(&spec, &mut Rng::new(seed, Stream::Test, 94));
-    let (mut script, mut before) = (Script(script), Vec::new());
-    let (inputs, outcomes) = live_over(&spec, seed, &places, end, |_, packet| {
-        if before.len() < MOST_KEPT {
-            before.push(packet.clone());
-        }
-        harm(&mut script, packet, &before);
+    let mut script = Script(script);
+    endure(u64::from(seed), Time::from_millis(500), |_, packet, before| {
+        harm(&mut script, packet, before);
     });
-    for ((place, inputs), outcome) in places.iter().zip(&inputs).zip(&outcomes) {
-        assert!(outcome.conservation.holds(), "network {seed}: {outcome:?}");
-        let again = again(&spec, seed, place, inputs, end, 1);
-        assert_eq!(&again, outcome, "network {seed}, {place:?}");
-    }
 }
 
 /// One blow at a packet.
@@ -149,16 +162,6 @@ fn strike(dice: &mut impl Dice, packet: &mut Vec<u8>, before: &[Vec<u8>]) {
     }
 }
 
-/// The complement of the sum of all words (RFC 1071).
-fn checksum(bytes: &[u8], more: u32) -> [u8; 2] {
-    let word = |pair: &[u8]| u32::from(pair[0]) << 8 | u32::from(*pair.get(1).unwrap_or(&0));
-    let mut sum = bytes.chunks(2).map(word).sum::<u32>() + more;
-    while sum > 0xffff {
-        sum = (sum & 0xffff) + (sum >> 16);
-    }
-    (!(sum as u16)).to_be_bytes()
-}
-
 /// Make length and checksums of an IPv4 packet right, so that what was harmed is looked at.
 fn seal(packet: &mut [u8]) {
     let head = usize::from(packet[0] & 0x0f) * 4;
@@ -168,12 +171,14 @@ fn seal(packet: &mut [u8]) {
     let len = (packet.len() as u16).to_be_bytes();
     packet[2..4].copy_from_slice(&len);
     packet[10..12].fill(0);
-    let sum = checksum(&packet[..head], 0);
-    packet[10..12].copy_from_slice(&sum);
+    let sum = checksum(&packet[..head]);
+    packet[10..12].copy_from_slice(&sum.to_be_bytes());
     if packet[9] == 6 && packet.len() >= head + 20 {
         packet[head + 16..head + 18].fill(0);
-        let ends = checksum(&packet[12..20], 6 + (packet.len() - head) as u32);
-        let sum = checksum(&packet[head..], u32::from(!u16::from_be_bytes(ends)));
-        packet[head + 16..head + 18].copy_from_slice(&sum);
+        let mut sum = Sum::default();
+        sum.bytes(&packet[12..20]);
+        sum.word(6 + (packet.len() - head) as u32);
+        sum.bytes(&packet[head..]);
+        packet[head + 16..head + 18].copy_from_slice(&sum.checksum().to_be_bytes());
     }
 }

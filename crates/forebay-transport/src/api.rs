@@ -130,7 +130,7 @@ pub struct RttSummary {
 }
 
 /// What a path shows for series and reports.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
 #[non_exhaustive]
 pub struct PathView {
     /// Window in force (in recovery: what recovery allows), in bytes.

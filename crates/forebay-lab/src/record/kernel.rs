@@ -129,41 +129,42 @@ impl From<End> for ForeignEnd {
 
 impl From<&ForeignSample> for Sample {
     fn from(sample: &ForeignSample) -> Sample {
+        let ForeignSample { at, stream_bytes, counters, view } = sample;
         Sample {
-            t_ns: sample.at.as_nanos(),
-            stream_bytes: sample.stream_bytes,
-            data_packets: sample.data_packets,
-            retransmits: sample.retransmits,
-            lost_packets: sample.lost_packets,
-            timeouts: sample.timeouts,
-            cwnd_bytes: sample.cwnd_bytes,
-            ssthresh_bytes: sample.ssthresh_bytes,
-            srtt_ns: sample.srtt.map(Span::as_nanos),
-            in_flight_bytes: sample.in_flight_bytes,
-            pacing_rate_bps: sample.pacing_rate.map(Rate::bps),
-            delivered_bytes: sample.delivered_bytes,
-            lost_bytes: sample.lost_bytes,
+            t_ns: at.as_nanos(),
+            stream_bytes: *stream_bytes,
+            data_packets: counters.data_packets,
+            retransmits: counters.retransmits,
+            lost_packets: counters.lost_packets,
+            timeouts: counters.timeouts,
+            cwnd_bytes: view.cwnd_bytes,
+            ssthresh_bytes: view.ssthresh_bytes,
+            srtt_ns: view.srtt.map(Span::as_nanos),
+            in_flight_bytes: view.in_flight_bytes,
+            pacing_rate_bps: view.pacing_rate.map(Rate::bps),
+            delivered_bytes: view.delivered_bytes,
+            lost_bytes: view.lost_bytes,
         }
     }
 }
 
 impl From<Sample> for ForeignSample {
     fn from(sample: Sample) -> ForeignSample {
-        ForeignSample {
-            at: Time::from_nanos(sample.t_ns),
-            stream_bytes: sample.stream_bytes,
-            data_packets: sample.data_packets,
-            retransmits: sample.retransmits,
-            lost_packets: sample.lost_packets,
-            timeouts: sample.timeouts,
-            cwnd_bytes: sample.cwnd_bytes,
-            ssthresh_bytes: sample.ssthresh_bytes,
-            srtt: sample.srtt_ns.map(Span::from_nanos),
-            in_flight_bytes: sample.in_flight_bytes,
-            pacing_rate: sample.pacing_rate_bps.map(Rate::clamped),
-            delivered_bytes: sample.delivered_bytes,
-            lost_bytes: sample.lost_bytes,
-        }
+        let (at, stream_bytes) = (Time::from_nanos(sample.t_ns), sample.stream_bytes);
+        let mut told = ForeignSample { at, stream_bytes, ..ForeignSample::default() };
+        let ForeignSample { counters, view, .. } = &mut told;
+        counters.data_packets = sample.data_packets;
+        counters.retransmits = sample.retransmits;
+        counters.lost_packets = sample.lost_packets;
+        counters.timeouts = sample.timeouts;
+        view.cwnd_bytes = sample.cwnd_bytes;
+        view.ssthresh_bytes = sample.ssthresh_bytes;
+        view.srtt = sample.srtt_ns.map(Span::from_nanos);
+        view.in_flight_bytes = sample.in_flight_bytes;
+        view.pacing_rate = sample.pacing_rate_bps.map(Rate::clamped);
+        view.delivered_bytes = sample.delivered_bytes;
+        view.lost_bytes = sample.lost_bytes;
+        told
     }
 }
 
@@ -175,12 +176,12 @@ mod tests {
         let mut end = ForeignEnd::new(FlowId(flow), role, "kernel reno".to_string());
         end.opened_at = Some(Time::from_millis(1));
         end.ended = Some((EndCause::TimedOut, Time::from_secs(9)));
-        let sample = |ms| ForeignSample {
-            at: Time::from_millis(ms),
-            stream_bytes: 10 * ms,
-            srtt: Some(Span::from_millis(3)),
-            pacing_rate: Some(Rate::clamped(5_000_000)),
-            ..ForeignSample::default()
+        let sample = |ms| {
+            let (at, stream_bytes) = (Time::from_millis(ms), 10 * ms);
+            let mut sample = ForeignSample { at, stream_bytes, ..ForeignSample::default() };
+            sample.view.srtt = Some(Span::from_millis(3));
+            sample.view.pacing_rate = Some(Rate::clamped(5_000_000));
+            sample
         };
         end.samples = vec![sample(20), sample(40)];
         end

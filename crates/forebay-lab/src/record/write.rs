@@ -90,9 +90,7 @@ impl RecordFolder {
         };
         begin().map_err(RecordError::io("write", &path))
     }
-}
 
-impl RecordFolder {
     /// Keep what the kernel told of ends of flows at its hosts.
     pub fn kernel_ends(&self, ends: &[ForeignEnd]) -> Result<(), RecordError> {
         let Some(folder) = self.folder.as_ref().filter(|_| !ends.is_empty()) else { return Ok(()) };

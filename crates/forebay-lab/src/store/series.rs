@@ -41,7 +41,7 @@ use forebay_report::{PUBLISHED, Series};
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_run::{Capacity, DelaySamples, RunStart, has_left_push, interface};
 use forebay_scenario::{LinkNames, Scenario};
-use forebay_sim::{ForeignSample, Simulation};
+use forebay_sim::Simulation;
 use forebay_transport::{PathView, Role};
 use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
@@ -133,6 +133,14 @@ impl Rows {
         self.push_numbered(at, entity, series as u32, value);
     }
 
+    fn push_view(&mut self, at: Time, entity: &ByteArray, view: &PathView) {
+        for (series, value) in path_values(view) {
+            if let Some(value) = value {
+                self.push(at, entity, series, value);
+            }
+        }
+    }
+
     fn push_numbered(&mut self, at: Time, entity: &ByteArray, series: u32, value: f64) {
         self.t_ns.push(count(at.as_nanos()));
         self.entity.push(entity.clone());
@@ -189,19 +197,6 @@ fn path_values(view: &PathView) -> [(Series, Option<f64>); 7] {
         (Series::PacingRate, view.pacing_rate.map(|rate| rate.bps() as f64)),
         (Series::Delivered, Some(view.delivered_bytes as f64)),
         (Series::Lost, Some(view.lost_bytes as f64)),
-    ]
-}
-
-/// The same of a sender with another stack.
-fn foreign_values(sample: &ForeignSample) -> [(Series, Option<f64>); 7] {
-    [
-        (Series::Cwnd, Some(sample.cwnd_bytes as f64)),
-        (Series::Ssthresh, sample.ssthresh_bytes.map(|bytes| bytes as f64)),
-        (Series::Srtt, sample.srtt.map(|srtt| srtt.as_secs_f64() * 1e3)),
-        (Series::InFlight, Some(sample.in_flight_bytes as f64)),
-        (Series::PacingRate, sample.pacing_rate.map(|rate| rate.bps() as f64)),
-        (Series::Delivered, Some(sample.delivered_bytes as f64)),
-        (Series::Lost, Some(sample.lost_bytes as f64)),
     ]
 }
 
@@ -410,11 +405,7 @@ impl SeriesWriter {
                 }
             };
             let now = simulation.now();
-            for (series, value) in path_values(&client.view(path)) {
-                if let Some(value) = value {
-                    self.rows.push(now, entity, series, value);
-                }
-            }
+            self.rows.push_view(now, entity, &client.view(path));
             let (rows, names) = (&mut self.rows, &mut self.names_of_series);
             client.observe(path, &mut |SeriesSample { name, unit, value }| {
                 if value.is_finite() {
@@ -435,11 +426,7 @@ impl SeriesWriter {
         let Some(sample) = sender.and_then(|end| end.sample(now)) else { return };
         let entity = self.flows[flow.index()]
             .get_or_insert_with(|| ByteArray::from(format!("flow/{}", flow.0 + 1).as_str()));
-        for (series, value) in foreign_values(sample) {
-            if let Some(value) = value {
-                self.rows.push(now, entity, series, value);
-            }
-        }
+        self.rows.push_view(now, entity, &sample.view);
         for (series, bytes) in stream_values(simulation, flow, sample.stream_bytes) {
             self.rows.push(now, entity, series, bytes as f64);
         }

@@ -47,22 +47,22 @@ fn parsed(info: &[u8; os::TCP_INFO_BYTES], at: Time) -> ForeignSample {
     let left = word(offset::SACKED) + word(offset::LOST);
     let in_flight = (word(offset::UNACKED) + word(offset::RETRANS)).saturating_sub(left);
     let (sent, again) = (long(offset::BYTES_SENT), long(offset::BYTES_RETRANS));
-    ForeignSample {
-        at,
-        stream_bytes: sent.saturating_sub(again),
-        data_packets: word(offset::DATA_SEGS_OUT),
-        retransmits: word(offset::TOTAL_RETRANS),
-        // It tells only how many are lost now: those that were are sent again.
-        lost_packets: word(offset::TOTAL_RETRANS),
-        timeouts: bytes(offset::TOTAL_RTO, 2),
-        cwnd_bytes: word(offset::SND_CWND) * mss_bytes,
-        ssthresh_bytes: (ssthresh < NO_SSTHRESH).then_some(ssthresh * mss_bytes),
-        srtt: (rtt_us > 0).then(|| Span::from_micros(rtt_us)),
-        in_flight_bytes: in_flight * mss_bytes,
-        pacing_rate: (1..u64::MAX / 8).contains(&pacing).then(|| Rate::clamped(pacing * 8)),
-        delivered_bytes: long(offset::BYTES_ACKED),
-        lost_bytes: again,
-    }
+    let stream_bytes = sent.saturating_sub(again);
+    let mut sample = ForeignSample { at, stream_bytes, ..ForeignSample::default() };
+    let ForeignSample { counters, view, .. } = &mut sample;
+    counters.data_packets = word(offset::DATA_SEGS_OUT);
+    counters.retransmits = word(offset::TOTAL_RETRANS);
+    // It tells only how many are lost now: those that were are sent again.
+    counters.lost_packets = word(offset::TOTAL_RETRANS);
+    counters.timeouts = bytes(offset::TOTAL_RTO, 2);
+    view.cwnd_bytes = word(offset::SND_CWND) * mss_bytes;
+    view.ssthresh_bytes = (ssthresh < NO_SSTHRESH).then_some(ssthresh * mss_bytes);
+    view.srtt = (rtt_us > 0).then(|| Span::from_micros(rtt_us));
+    view.in_flight_bytes = in_flight * mss_bytes;
+    view.pacing_rate = (1..u64::MAX / 8).contains(&pacing).then(|| Rate::clamped(pacing * 8));
+    view.delivered_bytes = long(offset::BYTES_ACKED);
+    view.lost_bytes = again;
+    sample
 }
 
 #[cfg(test)]
@@ -84,16 +84,20 @@ mod tests {
         // Its answer acknowledges all.
         client.read_exact(&mut [0]).expect("a byte");
         let seen = sample(&client, Time::from_millis(7)).expect("a connected socket");
+        let (counters, view) = (seen.counters, seen.view);
         assert_eq!(
-            (seen.at, seen.stream_bytes, seen.in_flight_bytes),
+            (seen.at, seen.stream_bytes, view.in_flight_bytes),
             (Time::from_millis(7), 5000, 0)
         );
-        assert_eq!((seen.retransmits, seen.timeouts, seen.lost_bytes), (0, 0, 0));
+        assert_eq!((counters.retransmits, counters.timeouts, view.lost_bytes), (0, 0, 0));
         // The kernel counts the SYN as well.
-        assert!((5000..=5001).contains(&seen.delivered_bytes), "{seen:?}");
-        let rtt_ms = seen.srtt.expect("data were acknowledged").as_secs_f64() * 1e3;
-        assert!((0.0..1e3).contains(&rtt_ms) && (1..=5).contains(&seen.data_packets), "{seen:?}");
-        assert!((5000..10_000_000).contains(&seen.cwnd_bytes), "{seen:?}");
-        assert_eq!(seen.ssthresh_bytes, None, "no loss");
+        assert!((5000..=5001).contains(&view.delivered_bytes), "{seen:?}");
+        let rtt_ms = view.srtt.expect("data were acknowledged").as_secs_f64() * 1e3;
+        assert!(
+            (0.0..1e3).contains(&rtt_ms) && (1..=5).contains(&counters.data_packets),
+            "{seen:?}"
+        );
+        assert!((5000..10_000_000).contains(&view.cwnd_bytes), "{seen:?}");
+        assert_eq!(view.ssthresh_bytes, None, "no loss");
     }
 }

@@ -31,11 +31,10 @@ pub struct AppSchedule {
 impl AppSchedule {
     /// Of a flow so far.
     pub fn of(simulation: &Simulation, flow: FlowId) -> AppSchedule {
-        let outcome = simulation.flow(flow);
-        let ended = outcome.ended.map(|(_, at)| at);
+        let [opened, ended] = simulation.sender_life(flow);
         let seconds = |at: Option<Time>| at.map_or(f64::INFINITY, clock_seconds);
-        let until_s = seconds(outcome.completed_at.or(ended));
-        AppSchedule { from_s: seconds(outcome.opened_at), until_s }
+        let until_s = seconds(simulation.completed_at(flow).or(ended));
+        AppSchedule { from_s: seconds(opened), until_s }
     }
 }
 
