@@ -10,6 +10,9 @@ const DELAY_BOUND_S: f64 = 1e-3;
 /// A kind of drop that is as frequent in one, and that the other never has, is a difference:
 /// packets per run.
 const FREQUENT: f64 = 0.5;
+/// Hosts of the kernel do not tell when each packet left and came: beside them these are of other
+/// packets than in a simulation.
+const PER_PACKET: [&str; 2] = ["rtt_mean_ms", "one_way_delay_mean_ms"];
 
 /// What became of a figure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -61,18 +64,29 @@ pub struct Agreement {
 
 impl Agreement {
     /// Of each protocol that has runs of both kinds. Rates, sizes, completion times and mean delays
-    /// agree when they differ by at most the share `within`.
+    /// agree when they differ by at most the share `within`. RTTs and one-way delays are judged if
+    /// `all_ours`: all hosts of the live runs are Forebay's.
     pub fn of_summaries(
         simulated: &Summary,
         live: &Summary,
         shown: Shown,
         within: f64,
+        all_ours: bool,
     ) -> Vec<Agreement> {
         let pairs = simulated.aggregate.iter().filter_map(|simulated| {
             let live = live.aggregate.iter().find(|of| of.protocol == simulated.protocol)?;
-            Some(Agreement::of(simulated, live, shown, within))
+            let mut agreement = Agreement::of(simulated, live, shown, within);
+            if !all_ours {
+                agreement.leave_out(&PER_PACKET);
+            }
+            Some(agreement)
         });
         pairs.collect()
+    }
+    /// Do not judge these metrics.
+    fn leave_out(&mut self, metrics: &[&str]) {
+        let theirs = self.figures.iter_mut().filter(|of| metrics.contains(&of.metric));
+        theirs.for_each(|of| of.verdict = Verdict::Unjudged);
     }
     fn of(simulated: &Aggregate, live: &Aggregate, shown: Shown, within: f64) -> Agreement {
         let rows = rows(&[&simulated.means, &live.means], shown);
@@ -133,10 +147,6 @@ fn figure(row: &Row, typical: f64, within: f64) -> Figure {
             if near || overlap { Verdict::Agree } else { Verdict::Differ }
         }),
         [None, None] => Verdict::Unjudged,
-        // Hosts of the kernel do not tell when each packet left and came.
-        [Some(_), None] if matches!(row.name, "rtt_mean_ms" | "one_way_delay_mean_ms") => {
-            Verdict::Unjudged
-        }
         _ if bound(row, 0.0, within).is_some() => Verdict::Differ,
         _ => Verdict::Unjudged,
     };
@@ -204,6 +214,24 @@ mod tests {
         assert_eq!(drops(interval(15.0, 0.0), None), Verdict::Differ);
         assert_eq!(drops(None, interval(0.2, 0.0)), Verdict::Agree);
         assert_eq!(verdict("", Unit::Share, [interval(0.9, 0.0), None]), Verdict::Unjudged);
+    }
+
+    #[test]
+    fn what_the_kernel_does_not_tell_is_not_judged() {
+        let figure = |name: &'static str, other| {
+            let (unit, values) = (Unit::Seconds, vec![interval(0.1, 0.0), other]);
+            figure(&Row { label: name.into(), name, unit, scale: 1.0, values }, 1.0, 0.01)
+        };
+        let names = ["rtt_mean_ms", "one_way_delay_mean_ms", "queue_delay_mean_ms"];
+        for other in [interval(0.2, 0.0), None] {
+            let figures = names.map(|name| figure(name, other)).to_vec();
+            let (protocol, label) = ("inrpp".to_string(), "INRPP".to_string());
+            let mut agreement = Agreement { protocol, label, figures };
+            assert_eq!(agreement.judged().1.len(), 3);
+            agreement.leave_out(&PER_PACKET);
+            let (judged, differing) = agreement.judged();
+            assert_eq!((judged, differing[0].metric), (1, "queue_delay_mean_ms"));
+        }
     }
 
     #[test]

@@ -108,6 +108,15 @@ struct Lives {
     too_few: Vec<String>,
     /// About the machine, a line for each protocol.
     notes: Vec<String>,
+    replays: Replays,
+}
+
+/// Live runs that were replayed from their records, unfit ones too.
+#[derive(Clone, Copy, Debug, Default)]
+struct Replays {
+    all: usize,
+    /// Those whose every place did the same again.
+    same: usize,
 }
 
 impl Both<'_> {
@@ -127,7 +136,8 @@ impl Both<'_> {
         let summary = |of: Sweep| Summary::new(&runs.run.scenario, scenario, of);
         let (simulated, mut live) = (summary(simulated), summary(std::mem::take(&mut lives.done)));
         let shown = run::shown(scenario, &simulated.aggregate);
-        let agreement = Agreement::of_summaries(&simulated, &live, shown, self.within);
+        let all_ours = runs.kernel.is_empty();
+        let agreement = Agreement::of_summaries(&simulated, &live, shown, self.within, all_ours);
         live.notes.append(&mut lives.notes);
         live.notes.extend(lives.unfit.iter().map(UnfitRun::told));
         live.notes.extend(agreement.iter().map(verdict));
@@ -175,6 +185,11 @@ impl Both<'_> {
                 lives.too_few.push(format!("{protocol}: {got} of {wanted} live runs are evidence"));
             }
             lives.notes.extend(lateness(runs));
+            let Replays { all, same } = std::mem::take(&mut lives.replays);
+            if let Some(run) = lives.done.runs.get(before) {
+                let label = &run.label;
+                lives.notes.push(format!("{label}: {same} of {all} live runs replay bit for bit"));
+            }
         }
         Ok(lives)
     }
@@ -248,6 +263,8 @@ impl Session<'_> {
             if cancel.load(Ordering::Relaxed) {
                 return Ok(false);
             }
+            lives.replays.all += 1;
+            lives.replays.same += usize::from(lived.report.replayed);
             let reasons = lived.report.unfit.clone();
             if reasons.is_empty() {
                 lives.done.absorb(lived.results(&self.args.run, watched, store));

@@ -94,6 +94,8 @@ builtins![
     "controllers/bottleneck",
     "controllers/alone",
     "controllers/marks",
+    "live/codel",
+    "live/friendly",
     "queues/codel",
     "queues/fq-codel",
     "queues/red",

@@ -14,12 +14,16 @@ use crate::config::TcpConfig;
 use crate::options::{SynOptions, append, data_option_bytes, shift_for};
 use alloc::boxed::Box;
 use forebay_base::{
-    Addr, Endpoint, IpVersion, OptionList, Packet, PortId, TcpFields, TcpFlags, Time, narrow, widen,
+    Addr, Endpoint, IpVersion, OptionList, Packet, PortId, Span, TcpFields, TcpFlags, Time, narrow,
+    widen,
 };
 use forebay_cc::{Controller, EcnPolicy};
 
 /// MSS of a peer that announces none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: [u16; 2] = [536, 1220];
+/// In each there is at most one challenge ACK: RFC 5961 section 7 asks for a limit; this is that of
+/// Linux (`tcp_invalid_ratelimit`).
+const CHALLENGE_INTERVAL: Span = Span::from_millis(500);
 
 /// What was negotiated.
 #[derive(Clone, Copy, Debug, Default)]
@@ -63,6 +67,8 @@ pub(super) struct Handshake {
     ack_due: bool,
     /// A reset is to be sent.
     reset_due: bool,
+    /// The half second of the last challenge ACK, and 1; 0: there was none.
+    challenged_in: u32,
     /// The host port that the path leaves through.
     port: PortId,
     local: Endpoint,
@@ -90,6 +96,7 @@ impl Handshake {
             syn_due: false,
             ack_due: false,
             reset_due: false,
+            challenged_in: 0,
             port: setup.port,
             local: setup.local,
             remote: setup.remote,
@@ -250,6 +257,13 @@ impl Handshake {
     /// The client's first bytes on the path that opens a shared stream: they carry its keys.
     pub(super) fn carries_keys(&self, start: u64) -> bool {
         start == 1 && self.keyed
+    }
+    /// A challenge ACK may be sent now. It then is.
+    pub(super) fn may_challenge(&mut self, now: Time) -> bool {
+        let current = (now.as_millis() / CHALLENGE_INTERVAL.as_millis()) as u32 + 1;
+        let may = self.challenged_in != current;
+        self.challenged_in = current;
+        may
     }
     /// The peer refuses this end's SYN, by a RST that acknowledges it.
     pub(super) fn refuses_syn(&self, segment: &Incoming) -> bool {

@@ -126,7 +126,7 @@ impl Path {
             if segment.is(TcpFlags::RST) && start == receiver.nxt() {
                 received.reset = true;
             } else {
-                receiver.demand_ack(); // RFC 5961: a challenge ACK
+                self.challenge(cx.now);
             }
             return;
         }
@@ -144,7 +144,9 @@ impl Path {
         if !segment.is(TcpFlags::ACK) {
             return self.refuse(segment);
         }
-        self.on_acknowledgment(cx, segment, start, options);
+        if !self.on_acknowledgment(cx, segment, start, options) {
+            return;
+        }
         let mut in_order = false;
         if segment.payload > 0 || segment.is(TcpFlags::FIN) {
             let arrival = self.on_data(cx, segment, start);
@@ -162,6 +164,13 @@ impl Path {
 
     fn reset_is_exact(&self, segment: &Incoming) -> bool {
         segment.seq == self.handshake.peer_seq(self.receiver.nxt())
+    }
+    /// Ask the peer by an ACK whether it meant that, unless it was asked just now: RFC 5961
+    /// sections 3.2, 4.2 and 5.2.
+    fn challenge(&mut self, now: Time) {
+        if self.handshake.may_challenge(now) {
+            self.receiver.demand_ack();
+        }
     }
     /// Not acceptable: send the peer RCV.NXT (RFC 9293 section 3.10.7.4, first).
     fn refuse(&mut self, segment: &Incoming) {
@@ -238,7 +247,9 @@ impl AckSummary {
 }
 
 impl Path {
-    /// Process the acknowledgment of a segment that starts at `seq`.
+    /// Process the acknowledgment of a segment that starts at `seq`. False if it is of something
+    /// that was never sent: then nothing of the segment counts (RFC 9293 section 3.10.7.4, fifth;
+    /// RFC 5961 section 5: data that somebody guesses do not get in).
     #[inline]
     pub(super) fn on_acknowledgment(
         &mut self,
@@ -246,25 +257,27 @@ impl Path {
         segment: &Incoming,
         seq: u64,
         options: Option<&OptionList>,
-    ) {
-        let Path { handshake, sender, recovery, receiver, .. } = self;
+    ) -> bool {
+        let Path { handshake, sender, recovery, .. } = self;
         let (prior_una, agreed) = (sender.una(), handshake.negotiated());
-        let Some(ack) = handshake.own_offset(segment.ack, prior_una) else { return };
+        // Before offset 0, or after all that was sent.
+        let known = handshake.own_offset(segment.ack, prior_una);
+        let Some(ack) = known.filter(|&ack| ack <= sender.nxt().max(sender.window_probe_end()))
+        else {
+            self.challenge(cx.now);
+            return false;
+        };
         if ack > sender.nxt() {
-            if ack > sender.window_probe_end() {
-                receiver.demand_ack(); // of something that was never sent
-                return;
-            }
             sender.skip_to(ack);
         }
         if ack < prior_una {
-            return; // overtaken by a later one
+            return true; // overtaken by a later one
         }
         let ece = agreed.ecn.is_some() && segment.is(TcpFlags::ECE);
         if ack == prior_una && segment.payload > 0 && sender.board().is_empty() && !ece {
             // Data for an end that has nothing outstanding: its ACK field says nothing new.
             self.update_window(cx.now, segment, seq, ack);
-            return;
+            return true;
         }
         let echo_ms = handshake.timestamps_of(segment.timestamps).map(|(_, echo)| echo);
         let mut summary = AckSummary { ece, ..sender.empty_summary(ack, echo_ms) };
@@ -288,6 +301,7 @@ impl Path {
             self.recovery.on_duplicate();
         }
         self.process(cx, &summary, options);
+        true
     }
     /// RFC 5681 section 2, but for the window.
     fn is_bare_duplicate(&self, segment: &Incoming) -> bool {

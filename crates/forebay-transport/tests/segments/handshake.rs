@@ -457,9 +457,26 @@ fn resets_and_syns_inside_the_window_are_challenged() {
         assert_eq!(sent.len(), 1, "{flags:?}");
         assert!(sent[0].is_pure_ack());
         assert_eq!(bench.conn.progress().ended, None);
+        assert!(bench.inject(Inject { seq: Some(500), flags, ..Inject::default() }).is_empty());
         bench.peer_end = 0;
+        bench.advance(ms(500)); // RFC 5961 section 7: a limit
     }
-    assert_eq!(data(&bench.ack(1)), "11");
+}
+
+#[test]
+fn data_with_an_ack_of_what_was_never_sent_are_not_taken() {
+    // RFC 9293 3.10.7.4, fifth (RFC 5961 section 5): an ACK, and nothing of the segment counts.
+    let (mut bench, _) = Lab::default().connected(ms(10));
+    for ack in [bench.sent_end as i64 + 1, 1 << 30, -1_000] {
+        let guess = || Inject { seq: Some(0), ack: Some(ack), len: 100, ..Inject::default() };
+        let sent = bench.inject(guess());
+        assert_eq!((sent.len(), bench.conn.progress().received_bytes), (1, 0), "{ack}");
+        assert!(sent[0].is_pure_ack() && sent[0].ack == Some(0), "{ack}: {sent:?}");
+        assert!(bench.inject(guess()).is_empty(), "{ack}: one in half a second");
+        bench.advance(ms(500));
+    }
+    bench.inject(Inject { seq: Some(0), ack: Some(0), len: 100, ..Inject::default() });
+    assert_eq!(bench.conn.progress().received_bytes, 100);
 }
 
 #[test]
