@@ -47,6 +47,13 @@ impl ScenarioText {
         Ok(ScenarioText { text, name, file, base })
     }
 
+    /// A text that a program has made. Results and messages call it `name`; its paths are relative
+    /// to the current folder.
+    pub fn of(text: impl Into<String>, name: &str) -> ScenarioText {
+        let [name, file] = [name; 2].map(str::to_string);
+        ScenarioText { text: text.into(), name, file, base: PathBuf::new() }
+    }
+
     fn of_stdin() -> Result<ScenarioText, Fault> {
         let [name, file] = ["<stdin>"; 2].map(str::to_string);
         let text = input::read_stdin().map_err(|error| of_file("<stdin>", &error))?;
