@@ -30,7 +30,7 @@ pub enum RunError {
     /// how to see it again.
     #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
     ConservationError(ConservationError, String),
-    /// It panicked. Other runs of a sweep go on.
+    /// It panicked. Other runs of a batch go on.
     #[error(
         "the run panicked: {message}. This is a bug of Forebay {v}, or of a scheme that was \
          registered. See it again with: {again}",

@@ -16,7 +16,7 @@
 //!
 //! `DIR.partial-<process>` next to the folder holds the files until then, and is removed if
 //! anything fails; if the process is killed, the next run with the same folder removes it. When a
-//! sweep is stopped, the runs that had finished are written, and `summary.json` names the others
+//! batch is stopped, the runs that had finished are written, and `summary.json` names the others
 //! under `missing`.
 
 mod background;

@@ -187,7 +187,7 @@ impl MemoryEstimate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunMemory {
     /// Estimate of what the run needs, the program included, in MiB. Several runs share a process,
-    /// in which no one of them can be measured: what the process took is in `SweepMemory` of
+    /// in which no one of them can be measured: what the process took is in `BatchMemory` of
     /// `forebay-lab`.
     pub need_mib: f64,
     /// What takes most of that: "the program", "buffers of files", "connections", "routes",
