@@ -20,6 +20,7 @@ pub mod reproduce;
 mod result;
 mod store;
 mod summary;
+mod sweep;
 
 pub use agreement::{Agreement, Figure, Verdict};
 pub use batch::{BatchOptions, BatchPlan, BatchProgress, LEFT_OUT, batch};
@@ -42,6 +43,11 @@ pub use outputs::Outputs;
 pub use result::{Batch, BatchMemory, RunKey};
 pub use store::Store;
 pub use summary::{Aggregate, Summary};
+pub use sweep::{
+    Cell, Manifest, MergeError, Opened, Row, RowResult, Rows, Shard, SweepEnd, SweepFolder,
+    SweepOptions, SweepOutcome, SweepPlan, SweepProgress, SweepRecord, SweepRun, SweepTable,
+    estimate_hops, merge, run_point, sweep, sweep_columns,
+};
 
 /// Run `scenario` with `protocol` and `seed`, as [`forebay_run::run_one`], and measure its costs.
 pub fn run_one(

@@ -5,6 +5,7 @@ mod differences;
 mod junit;
 mod published;
 mod report;
+mod sweep;
 
 pub(crate) use report::shown;
 
@@ -42,6 +43,9 @@ pub fn run(
     args.scenario = text.name().to_string();
     let args = &args;
     let available_bytes = args.memory.or_else(forebay_lab::available_bytes);
+    if let Some(swept) = sweep::swept(args, registry, &text, available_bytes)? {
+        return sweep::run(args, &text, &swept, available_bytes, out, paint);
+    }
     let scenario = load(args, registry, &text, available_bytes)?;
     let watched = Watched::of(args, &scenario)?;
     let runs = scenario.protocols.len() * args.seeds.0.len();

@@ -53,6 +53,11 @@ impl ScenarioText {
         Ok(ScenarioText { text, name, file, base: PathBuf::new() })
     }
 
+    /// As it was read.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
     /// What results call it: the name or path that it was read by, `<stdin>` for standard input.
     pub fn name(&self) -> &str {
         &self.name
@@ -77,7 +82,18 @@ impl ScenarioText {
         Ok(outline::outline(&file, &self.files(options)))
     }
 
-    fn files(&self, options: &LoadOptions) -> Files {
+    /// A text that stands in no file: `name` is what results and messages call it, and its paths
+    /// are relative to `base`.
+    pub fn of(text: String, name: String, base: PathBuf) -> ScenarioText {
+        ScenarioText { text, file: name.clone(), name, base }
+    }
+
+    /// The text, and what messages call it.
+    pub(super) fn text_and_file(&self) -> (&str, &str) {
+        (&self.text, &self.file)
+    }
+
+    pub(super) fn files(&self, options: &LoadOptions) -> Files {
         options.files.beside(&self.base)
     }
 }

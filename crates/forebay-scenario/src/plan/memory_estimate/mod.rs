@@ -25,6 +25,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use traffic::Traffic;
+pub(in crate::plan) use traffic::hops;
 
 /// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6
 /// MiB is the peak of `run s1`.
