@@ -5,6 +5,7 @@ use crate::kernel_choice::KernelChoice;
 use crate::late::Late;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
+use forebay_lab::Shard;
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
@@ -41,6 +42,8 @@ pub enum Command {
     Reproduce(ReproduceArgs),
     /// Rebuild report.html from a results folder, or make one page of several folders
     Report(ReportArgs),
+    /// Join the folders of the shards of a sweep
+    Merge(MergeArgs),
     /// List protocols, disciplines, presets, scenarios, metrics and experiments
     List(ListArgs),
     /// Explain a protocol, discipline, preset, scenario, metric or scenario key
@@ -71,6 +74,7 @@ pub enum Command {
   forebay run dumbbell --out results --pcap    with captures for Wireshark
   forebay run s1 --out results --pcap 0-2,2-0 --snaplen 100
   forebay run dumbbell --late exp:40us         as on a machine that is busy
+  forebay run dumbbell --sweep 'links.0-2.delay=1ms..100ms log 9' --seeds 8
 
 The memory that a run needs is estimated before it begins. What cannot fit even
 one at a time is refused; --memory with more than there is runs it all the same.
@@ -109,6 +113,8 @@ pub struct RunArgs {
     #[arg(long, value_name = "SIZE", value_parser = memory)]
     pub memory: Option<u64>,
     #[command(flatten)]
+    pub sweep: SweepArgs,
+    #[command(flatten)]
     pub results: ResultArgs,
     /// Write whether runs and expectations ([[expect]] of the scenario) succeeded to this file, as
     /// JUnit XML for CI; replaces such a file of Forebay's, and nothing else
@@ -137,6 +143,7 @@ impl RunArgs {
             threads: 1,
             jobs: None,
             memory: None,
+            sweep: SweepArgs::default(),
             results: ResultArgs::default(),
             junit: None,
             bytes: false,
@@ -298,6 +305,43 @@ pub struct CompareArgs {
     pub markdown: bool,
     #[command(flatten)]
     pub results: ResultArgs,
+}
+
+/// Many points of one scenario.
+#[derive(Debug, Default, Args)]
+pub struct SweepArgs {
+    /// Run a point for each value of a key: KEY=V1,V2 or KEY=FROM..TO [log] N (repeatable: every
+    /// value with every value of the others). All points have the same seeds
+    #[arg(long, value_name = "KEY=VALUES")]
+    pub sweep: Vec<String>,
+    /// Go on with the sweep in --out that was stopped: what has finished is not run again
+    #[arg(long, requires = "out")]
+    pub resume: bool,
+    /// Make one of N shares of the runs of a sweep; `forebay merge` joins their folders
+    #[arg(long, value_name = "I/N", requires = "out")]
+    pub shard: Option<Shard>,
+    /// Begin a sweep of more than 100 000 runs
+    #[arg(long)]
+    pub yes: bool,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay run mine.toml --sweep links.0.rate=1Mbit/s,9Mbit/s --shard 1/2 --out a
+  forebay run mine.toml --sweep links.0.rate=1Mbit/s,9Mbit/s --shard 2/2 --out b
+  forebay merge a b --out all            as one machine would have written it
+
+Exit codes: 0 done, 1 it cannot be written, 2 the folders do not belong together.")]
+pub struct MergeArgs {
+    /// The folders of all shards
+    #[arg(value_name = "DIR", required = true)]
+    pub folders: Vec<PathBuf>,
+    /// The new folder
+    #[arg(long, short, value_name = "DIR")]
+    pub out: PathBuf,
+    /// Replace the results that are in the folder of --out
+    #[arg(long)]
+    pub force: bool,
 }
 
 /// What becomes of results.

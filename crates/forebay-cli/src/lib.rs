@@ -25,6 +25,7 @@ mod list;
 #[cfg(target_os = "linux")]
 mod live;
 mod man;
+mod merge;
 mod output;
 mod replay;
 mod report;
@@ -109,6 +110,7 @@ fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
         Command::Schema => schema::schema(registry, &mut out),
         Command::Reproduce(args) => reproduce::reproduce(&args, registry, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
+        Command::Merge(args) => merge::merge(&args, &mut out),
         Command::Channel(args) => channel::channel(&args, &mut out, paint),
         Command::Topology(args) => topology::topology(&args, registry, &mut out, paint),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),

@@ -120,7 +120,7 @@ impl About<'_> {
 
 #[cfg(test)]
 mod tests {
-    use crate::{RunOptions, Summary, Sweep, run_one};
+    use crate::{Batch, RunOptions, Summary, run_one};
     use forebay_scenario::{LoadOptions, Scenario};
 
     /// 1 MB at 100 Mbit/s over 100 ms: CUBIC, which may send all of it at once, sends what the
@@ -145,8 +145,8 @@ mod tests {
             let share = run.per_flow[0].held_by_receive_window.unwrap();
             let held_s =
                 share * (run.per_flow[0].fct_s.unwrap() - run.per_flow[0].handshake_s.unwrap());
-            let sweep = Sweep { runs: vec![run], ..Sweep::default() };
-            (held_s, Summary::new("x", &scenario, sweep).notes)
+            let batch = Batch { runs: vec![run], ..Batch::default() };
+            (held_s, Summary::new("x", &scenario, batch).notes)
         };
         let told = "cubic: flow 1 was limited by the first receive window for ";
         let remedy = ": a SYN-ACK can announce 65535 bytes at most; tcp.scaled_syn_ack=true lifts \

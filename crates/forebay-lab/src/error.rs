@@ -44,6 +44,30 @@ pub enum StoreError {
         /// The number of the process.
         process: u32,
     },
+    /// Another process is writing to the folder of a sweep.
+    #[error("another process is writing to `{}`", path.display())]
+    Busy {
+        /// The folder.
+        path: PathBuf,
+    },
+    /// The folder has rows of a sweep that was stopped.
+    #[error("`{}` holds {finished} finished runs{}", path.display(), of(scenario))]
+    Unfinished {
+        /// The folder.
+        path: PathBuf,
+        /// The scenario, as its user gave it.
+        scenario: String,
+        /// Runs that it has.
+        finished: u64,
+    },
+    /// The folder has rows of another sweep.
+    #[error("`{}` holds another sweep: {why}", path.display())]
+    OtherSweep {
+        /// The folder.
+        path: PathBuf,
+        /// What differs.
+        why: String,
+    },
     /// A Parquet file cannot be written.
     #[error("cannot write `{}`: {why}", path.display())]
     Parquet {

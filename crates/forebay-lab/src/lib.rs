@@ -1,12 +1,13 @@
-//! The laboratory: runs, sweeps, metrics, the result store, reproduced experiments, the benchmark.
+//! The laboratory: runs, batches, metrics, the result store, reproduced experiments, the benchmark.
 //!
-//! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`sweep`] for many seeds and
+//! The way of a result: [`scenario::Scenario`] - [`run_one`], or [`batch`] for many seeds and
 //! protocols - [`RunResult`] with its [`report::Metrics`] - [`Summary`] with means and confidence
 //! intervals - [`Store`], the files on disk, with [`report::write_report`] the page that shows
 //! them.
 #![forbid(unsafe_code)]
 
 mod agreement;
+mod batch;
 mod bench;
 mod buffer_limits;
 mod clock;
@@ -22,6 +23,7 @@ mod summary;
 mod sweep;
 
 pub use agreement::{Agreement, Figure, Verdict};
+pub use batch::{BatchOptions, BatchPlan, BatchProgress, LEFT_OUT, batch};
 pub use bench::{
     BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
@@ -38,10 +40,14 @@ pub use forebay_scenario as scenario;
 pub use memory::available_bytes;
 pub use observe::{CaptureFilter, CaptureLimit, EventWriter, UnknownLink, directed_links};
 pub use outputs::Outputs;
-pub use result::{RunKey, Sweep, SweepMemory};
+pub use result::{Batch, BatchMemory, RunKey};
 pub use store::Store;
 pub use summary::{Aggregate, Summary};
-pub use sweep::{LEFT_OUT, SweepOptions, SweepPlan, SweepProgress, sweep};
+pub use sweep::{
+    Cell, Manifest, MergeError, Opened, Row, RowResult, Rows, Shard, SweepEnd, SweepFolder,
+    SweepOptions, SweepOutcome, SweepPlan, SweepProgress, SweepRecord, SweepRun, SweepTable,
+    estimate_hops, merge, run_point, sweep, sweep_columns,
+};
 
 /// Run `scenario` with `protocol` and `seed`, as [`forebay_run::run_one`], and measure its costs.
 pub fn run_one(

@@ -1,10 +1,10 @@
-//! What sweeps give.
+//! What batches give.
 
 use forebay_run::{Missing, RunError, RunResult};
 use forebay_scenario::memory_estimate::{Admission, mib};
 use serde::Serialize;
 
-/// One run of a sweep.
+/// One run of a batch.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct RunKey {
     /// The protocol.
@@ -13,9 +13,9 @@ pub struct RunKey {
     pub seed: u64,
 }
 
-/// What a sweep gave.
+/// What a batch gave.
 #[derive(Debug, Default)]
-pub struct Sweep {
+pub struct Batch {
     /// The runs that finished: by protocol in the order given, then by seed in the order given,
     /// whatever finished first.
     pub runs: Vec<RunResult>,
@@ -26,12 +26,12 @@ pub struct Sweep {
     /// True if it was cancelled before the end.
     pub cancelled: bool,
     /// What it took of memory.
-    pub memory: SweepMemory,
+    pub memory: BatchMemory,
 }
 
-impl Sweep {
-    /// With another sweep after it, in the same process.
-    pub fn absorb(&mut self, mut later: Sweep) {
+impl Batch {
+    /// With another batch after it, in the same process.
+    pub fn absorb(&mut self, mut later: Batch) {
         self.runs.append(&mut later.runs);
         self.missing.append(&mut later.missing);
         self.error = self.error.take().or(later.error);
@@ -42,7 +42,7 @@ impl Sweep {
 
 /// Memory of all runs, which share a process.
 #[derive(Clone, Debug, Default, PartialEq, Serialize)]
-pub struct SweepMemory {
+pub struct BatchMemory {
     /// Runs that went in parallel.
     pub jobs: usize,
     /// Why they are fewer than were wanted.
@@ -61,10 +61,10 @@ pub struct SweepMemory {
     pub peak_by_jobs_mib: Option<f64>,
 }
 
-impl SweepMemory {
+impl BatchMemory {
     /// With what was known when the number of jobs was chosen.
-    pub fn chosen_by(self, admission: Admission) -> SweepMemory {
-        SweepMemory {
+    pub fn chosen_by(self, admission: Admission) -> BatchMemory {
+        BatchMemory {
             fewer_jobs: admission.fewer,
             available_mib: admission.available_bytes.map(mib),
             ..self

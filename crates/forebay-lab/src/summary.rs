@@ -1,7 +1,7 @@
 //! What is printed and kept of all runs together.
 
 use crate::buffer_limits;
-use crate::result::{Sweep, SweepMemory};
+use crate::result::{Batch, BatchMemory};
 use forebay_base::DropReason;
 use forebay_report::schema::RESULTS_VERSION;
 use forebay_report::{Means, Paired, RunValues};
@@ -29,7 +29,7 @@ pub struct Summary {
     /// What the scenario expects, each expectation under each protocol that it is about.
     pub expectations: Vec<ExpectationResult>,
     /// Memory that they took together.
-    pub memory: SweepMemory,
+    pub memory: BatchMemory,
     /// The runs that were wanted and did not finish.
     pub missing: Vec<Missing>,
     /// Notes for readers: no randomness, flows that did not complete.
@@ -59,10 +59,10 @@ pub struct Aggregate {
 }
 
 impl Summary {
-    /// Put the runs of a sweep together. `name` is the scenario's, as the user gave it. Differences
+    /// Put the runs of a batch together. `name` is the scenario's, as the user gave it. Differences
     /// are those from the first protocol.
-    pub fn new(name: &str, scenario: &Scenario, sweep: Sweep) -> Summary {
-        Summary::against(name, scenario, sweep, None)
+    pub fn new(name: &str, scenario: &Scenario, batch: Batch) -> Summary {
+        Summary::against(name, scenario, batch, None)
     }
 
     /// The same with the differences from `baseline`, if it is given; a note says why there are
@@ -70,10 +70,10 @@ impl Summary {
     pub fn against(
         name: &str,
         scenario: &Scenario,
-        sweep: Sweep,
+        batch: Batch,
         baseline: Option<&str>,
     ) -> Summary {
-        let Sweep { runs, missing, memory, .. } = sweep;
+        let Batch { runs, missing, memory, .. } = batch;
         let mut protocols: Vec<&str> = Vec::new();
         for run in &runs {
             if !protocols.contains(&run.protocol.as_str()) {
@@ -381,8 +381,8 @@ mod tests {
     fn means_and_intervals_by_hand() {
         let runs =
             vec![run("a", 1, Some(20.0), 4), run("a", 2, Some(22.0), 6), run("b", 1, None, 0)];
-        let sweep = Sweep { runs, ..Sweep::default() };
-        let summary = Summary::new("x", &scenario("start_jitter=1ms"), sweep);
+        let batch = Batch { runs, ..Batch::default() };
+        let summary = Summary::new("x", &scenario("start_jitter=1ms"), batch);
         let [a, b] = &summary.aggregate[..] else { panic!("two protocols") };
         // Mean 21, s = √2, t(1) = 12.7062: half width 12.7062 · √2 / √2. On the scale of the
         // logarithm 12.7062 / 21, whose exponential is 1.831325.
@@ -421,8 +421,8 @@ mod tests {
             all.into_iter().filter(wanted).collect()
         };
         let of = |runs, baseline| {
-            let sweep = Sweep { runs, ..Sweep::default() };
-            Summary::against("x", &scenario("start_jitter=1ms"), sweep, baseline)
+            let batch = Batch { runs, ..Batch::default() };
+            Summary::against("x", &scenario("start_jitter=1ms"), batch, baseline)
         };
         let summary = of(runs(&["a", "b"]), Some("b"));
         let [paired] = &summary.paired[..] else { panic!("a minus b") };
@@ -461,8 +461,8 @@ mod tests {
             let mut second = run("b", 2, again, 0);
             second.metrics.utilisation = runs[1].metrics.utilisation.clone();
             runs.push(second);
-            let sweep = Sweep { runs, missing: vec![missing.clone()], ..Sweep::default() };
-            Summary::new("x", &scenario("start_jitter=0s"), sweep)
+            let batch = Batch { runs, missing: vec![missing.clone()], ..Batch::default() };
+            Summary::new("x", &scenario("start_jitter=0s"), batch)
         };
         let same = of(runs(), Some(2.0));
         assert!(same.notes[0].contains("no randomness"), "{:?}", same.notes);
@@ -499,8 +499,8 @@ mod tests {
         let scenario =
             Scenario::parse(text, "x", &LoadOptions { set, ..LoadOptions::default() }).unwrap();
         let run = crate::run_one(&scenario, "cubic", 1, &crate::RunOptions::default()).unwrap();
-        let sweep = Sweep { runs: vec![run], ..Sweep::default() };
-        let mut notes = Summary::new("x", &scenario, sweep).notes;
+        let batch = Batch { runs: vec![run], ..Batch::default() };
+        let mut notes = Summary::new("x", &scenario, batch).notes;
         notes.retain(|note| !note.contains("no randomness"));
         notes
     }

@@ -8,7 +8,7 @@ use crate::wait::wait;
 use forebay_lab::scenario::memory_estimate::check_outline;
 use forebay_lab::scenario::{LoadOptions, Registry, Scenario, ScenarioText};
 use forebay_lab::{
-    Outputs, RunError, RunOptions, Store, Summary, SweepOptions, SweepPlan, available_bytes, sweep,
+    BatchOptions, BatchPlan, Outputs, RunError, RunOptions, Store, Summary, available_bytes, batch,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
@@ -92,7 +92,7 @@ pub(crate) fn run(
 /// The text of a scenario that is a name, a path, or a dict.
 pub(crate) fn text_of(scenario: &Bound<'_, PyAny>) -> PyResult<ScenarioText> {
     if let Ok(dict) = scenario.cast::<PyDict>() {
-        return Ok(ScenarioText::of(scenario_text(dict)?, DICT));
+        return Ok(ScenarioText::of(scenario_text(dict)?, DICT.to_string(), PathBuf::new()));
     }
     let Ok(path) = scenario.extract::<PathBuf>() else {
         let found = scenario.get_type().name()?;
@@ -144,7 +144,7 @@ fn simulate(job: &Job) -> Result<Outcome, Failure> {
     let scenario = job.text.scenario(&job.options)?;
     check_baseline(job, &scenario)?;
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
-    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &job.seeds };
+    let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &job.seeds };
     let admission = plan.admit(job.jobs, job.threads, job.series, available)?;
     let folder = match (&job.out, job.series) {
         (Some(path), _) => Some(Folder::at(path.clone())),
@@ -153,7 +153,7 @@ fn simulate(job: &Job) -> Result<Outcome, Failure> {
     };
     let store = folder.as_ref().map(|folder| Store::create(folder.path())).transpose()?;
     let outputs = store.as_ref().filter(|_| job.series).map(Outputs::to);
-    let options = SweepOptions {
+    let options = BatchOptions {
         jobs: admission.jobs,
         run: RunOptions {
             name: job.text.name(),
@@ -164,7 +164,7 @@ fn simulate(job: &Job) -> Result<Outcome, Failure> {
         },
         progress: None,
     };
-    let mut done = sweep(&plan, &options);
+    let mut done = batch(&plan, &options);
     match done.error.take() {
         Some((_, RunError::Scenario(error))) => return Err(error.into()),
         Some((key, error)) => return Err(Failure::Run(key, error)),

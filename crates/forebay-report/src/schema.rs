@@ -2,7 +2,7 @@
 //! version of this format. `forebay explain --all results` prints it; tests compare it with what is
 //! written.
 
-use forebay_metrics::{FLOW_COLUMNS, FlowColumn, FlowValue};
+use forebay_metrics::{FLOW_COLUMNS, FlowColumn, FlowValue, METRICS};
 
 /// The version of the format: it grows when a column or a key changes its name, its place or its
 /// meaning, not when one is added.
@@ -30,7 +30,8 @@ pub struct FileDoc {
     pub name: &'static str,
     /// Meaning of a row.
     pub meaning: &'static str,
-    /// Its columns, in their order; those of [`FLOW_COLUMNS`] come after them in `flows.parquet`.
+    /// Its columns, in their order; those of [`FLOW_COLUMNS`] come after them in `flows.parquet`,
+    /// and [`METRICS`] that are one number in `sweep.parquet`.
     columns: &'static [FieldDoc],
 }
 
@@ -39,7 +40,9 @@ impl FileDoc {
     pub fn columns(&self) -> Vec<FieldDoc> {
         let of_flow: &[FlowColumn] = if self.name == "flows.parquet" { FLOW_COLUMNS } else { &[] };
         let of_flow = of_flow.iter().map(|column| field(column.name, kind(column), column.meaning));
-        self.columns.iter().copied().chain(of_flow).collect()
+        let metrics = METRICS.iter().filter(|metric| metric.in_table && self.name == SWEEP_TABLE);
+        let metrics = metrics.map(|metric| field(metric.name, "double or null", metric.meaning));
+        self.columns.iter().copied().chain(of_flow).chain(metrics).collect()
     }
 }
 
@@ -80,6 +83,48 @@ pub const PARQUET: &[FileDoc] = &[
                   by run, then by time.",
         columns: SERIES,
     },
+    FileDoc {
+        name: SWEEP_TABLE,
+        meaning: "In the folder of a sweep, alone of these files: one row per run, by point, seed \
+                  and protocol. A run that failed has an error and no result.",
+        columns: SWEEP,
+    },
+];
+
+/// The table of a sweep.
+pub const SWEEP_TABLE: &str = "sweep.parquet";
+
+/// The column of [`SWEEP_TABLE`] that stands for those of the swept keys.
+pub const SWEPT_KEY: &str = "KEY";
+
+const SWEEP: &[FieldDoc] = &[
+    field("point", "int64", "Number of the point, from 0."),
+    field("point_name", "string or null", "Name of the point, if the sweep gives one."),
+    RUN_PROTOCOL,
+    SEED,
+    field(
+        SWEPT_KEY,
+        "double, int64, boolean or string; or null",
+        "A column for each swept key, with its name: its value at the point. Numbers with units \
+         are in s, bit/s, B, packets or BDP.",
+    ),
+    field("error", "string or null", "Why the run failed; null if it has a result."),
+    field("label", "string or null", "Name of the protocol in tables and plots."),
+    field("trace_hash", "string or null", "16 hexadecimal digits."),
+    field("flow_count", "int64 or null", "Number of flows."),
+    field("completed_flows", "int64 or null", "Flows that completed."),
+    field("dropped_packets", "int64 or null", "Packets dropped, for any reason."),
+    field("event_count", "int64 or null", "Events handled."),
+    field("packet_hops", "int64 or null", "Packets serialised, counted on each link."),
+    field("ended_s", "double or null", "Simulated time at the end, in s."),
+    field("wall_s", "double or null", "Wall-clock time of the event loop, in s."),
+    field("cpu_s", "double or null", "CPU time of the event loop, in s."),
+    field(
+        "utilisation",
+        "double or null",
+        "Busy share of the busiest link between routers, in one direction.",
+    ),
+    field("afct_ratio", "double or null", "AFCT divided by that of the fluid reference."),
 ];
 
 const DELAYS: &[FieldDoc] = &[

@@ -2,6 +2,7 @@
 
 use forebay_net::{NetSpec, SpecError};
 use forebay_scenario::ScenarioError;
+use forebay_scenario::memory_estimate::NotEnoughMemory;
 use forebay_sim::ConservationError;
 use std::error::Error;
 
@@ -17,6 +18,9 @@ pub enum RunError {
     /// The network cannot be built: why in the names of the scenario, and the error.
     #[error("the network cannot be built: {0}")]
     Network(String, SpecError),
+    /// It needs more memory than there is.
+    #[error(transparent)]
+    Memory(NotEnoughMemory),
     /// It was stopped.
     #[error("the run was stopped")]
     Cancelled,
@@ -30,7 +34,7 @@ pub enum RunError {
     /// how to see it again.
     #[error("{0}. This is a bug of Forebay {v}. See it again with: {1}", v = VERSION)]
     ConservationError(ConservationError, String),
-    /// It panicked. Other runs of a sweep go on.
+    /// It panicked. Other runs of a batch go on.
     #[error(
         "the run panicked: {message}. This is a bug of Forebay {v}, or of a scheme that was \
          registered. See it again with: {again}",

@@ -43,8 +43,8 @@ pub struct RunOptions<'a> {
     pub threads: usize,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
-    /// Receives the network before it runs.
-    pub network: Option<&'a (dyn Fn(&NetSpec) + Sync)>,
+    /// Receives the network before it runs; with an error there is no run.
+    pub network: Option<&'a (dyn Fn(&NetSpec) -> Result<(), RunError> + Sync)>,
     /// Do again what a run over real wires did. Threads, engines and fast paths are then not
     /// chosen.
     pub recording: Option<&'a (dyn Fn() -> Recording + Sync)>,

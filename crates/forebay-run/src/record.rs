@@ -20,7 +20,7 @@ pub struct RunStart<'a> {
     pub names: &'a LinkNames,
 }
 
-/// Opens a [`Recorder`] for each run. One value serves all runs of a sweep, from any thread.
+/// Opens a [`Recorder`] for each run. One value serves all runs of a batch, from any thread.
 pub trait Record: Sync {
     /// True if its recorders take samples.
     fn samples(&self) -> bool;

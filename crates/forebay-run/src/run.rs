@@ -46,7 +46,7 @@ fn build_and_run(
     }
     split_transports(&mut spec);
     if let Some(tell) = options.network {
-        tell(&spec);
+        tell(&spec)?;
     }
     let names = LinkNames::new(scenario);
     let start = RunStart { scenario, protocol, seed, spec: &spec, names: &names };

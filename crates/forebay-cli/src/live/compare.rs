@@ -9,7 +9,7 @@ use crate::run::{self, Job, Watched};
 use crate::terminal::{Estimate, Paint, Table, row_of_group, wrap};
 use forebay_lab::report::write_comparison_against;
 use forebay_lab::scenario::{Registry, Scenario, ScenarioText};
-use forebay_lab::{Agreement, Figure, Store, Summary, Sweep, Verdict};
+use forebay_lab::{Agreement, Batch, Figure, Store, Summary, Verdict};
 use serde::Serialize;
 use std::fmt::Write as _;
 use std::io::{self, BufWriter, Write};
@@ -102,7 +102,7 @@ struct Both<'a> {
 /// The live runs that there were.
 #[derive(Default)]
 struct Lives {
-    done: Sweep,
+    done: Batch,
     unfit: Vec<UnfitRun>,
     /// Why there are too few.
     too_few: Vec<String>,
@@ -133,7 +133,7 @@ impl Both<'_> {
         }
         let mut lives = self.live(&watched, live_store.as_ref(), &cancel)?;
         let interrupted = cancel.load(Ordering::Relaxed);
-        let summary = |of: Sweep| Summary::new(&runs.run.scenario, scenario, of);
+        let summary = |of: Batch| Summary::new(&runs.run.scenario, scenario, of);
         let (simulated, mut live) = (summary(simulated), summary(std::mem::take(&mut lives.done)));
         let shown = run::shown(scenario, &simulated.aggregate);
         let all_ours = runs.kernel.is_empty();

@@ -19,7 +19,7 @@ use crate::run::{self, Watched};
 use crate::terminal::Paint;
 use forebay_base::Time;
 use forebay_lab::scenario::{Registry, Scenario, ScenarioText};
-use forebay_lab::{RunResult, Sweep, WireReport};
+use forebay_lab::{Batch, RunResult, WireReport};
 use forebay_live::{Check, check, isolate};
 use session::Session;
 use std::fmt::Write as _;
@@ -94,7 +94,7 @@ fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failu
     let cancel = interrupt::flag();
     let watched = Watched::of(&args.run, scenario)?;
     let store = run::store(&args.run.results)?;
-    let (mut done, mut text) = (Sweep::default(), String::new());
+    let (mut done, mut text) = (Batch::default(), String::new());
     let seed = args.run.seeds.0[0];
     for (number, protocol) in scenario.protocols.iter().enumerate() {
         if cancel.load(Ordering::Relaxed) {

@@ -8,7 +8,7 @@ use crate::terminal::Progress;
 use forebay_base::{Histogram, LinkId, NodeId, Span, Time};
 use forebay_lab::record::{Ending, Record, RecordFolder, SiteRecorder, verify};
 use forebay_lab::scenario::Scenario;
-use forebay_lab::{Store, Sweep, WireReport};
+use forebay_lab::{Batch, Store, WireReport};
 use forebay_live::wire::Count;
 use forebay_live::{
     Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, Priority, place_of, run_live,
@@ -48,7 +48,7 @@ pub struct Lived {
 
 impl Lived {
     /// All of its results: it is done again from its record, with everything that looks on.
-    pub fn results(&self, args: &RunArgs, watched: &Watched, store: Option<&Store>) -> Sweep {
+    pub fn results(&self, args: &RunArgs, watched: &Watched, store: Option<&Store>) -> Batch {
         let Lived { record, report } = self;
         let (protocol, seed, inputs) = (&record.protocol, record.seed, &|| record.recording());
         let recorded = Some(Recorded { protocol, seed, inputs });

@@ -5,6 +5,7 @@ mod differences;
 mod junit;
 mod published;
 mod report;
+mod sweep;
 
 pub(crate) use report::shown;
 
@@ -20,9 +21,9 @@ use forebay_lab::report::REPORT_NAME;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
 use forebay_lab::scenario::{LoadOptions, Name, Registry, Scenario, ScenarioText};
 use forebay_lab::{
-    CaptureFilter, CaptureLimit, EventFilter, EventWriter, ExpectationResult, LEFT_OUT, Missing,
-    Outputs, RunError, RunOptions, Status, Store, StoreError, Summary, Sweep, SweepOptions,
-    SweepPlan, SweepProgress, directed_links, sweep,
+    Batch, BatchOptions, BatchPlan, BatchProgress, CaptureFilter, CaptureLimit, EventFilter,
+    EventWriter, ExpectationResult, LEFT_OUT, Missing, Outputs, RunError, RunOptions, Status,
+    Store, StoreError, Summary, batch, directed_links,
 };
 use forebay_sim::Recording;
 use std::io::{self, BufWriter, Write};
@@ -42,6 +43,9 @@ pub fn run(
     args.scenario = text.name().to_string();
     let args = &args;
     let available_bytes = args.memory.or_else(forebay_lab::available_bytes);
+    if let Some(swept) = sweep::swept(args, registry, &text, available_bytes)? {
+        return sweep::run(args, &text, &swept, available_bytes, out, paint);
+    }
     let scenario = load(args, registry, &text, available_bytes)?;
     let watched = Watched::of(args, &scenario)?;
     let runs = scenario.protocols.len() * args.seeds.0.len();
@@ -100,7 +104,7 @@ fn admit(
     let side_by_side = || (cores() / threads(args)).max(1);
     let (wanted, threads) = (args.jobs.unwrap_or_else(side_by_side), threads(args));
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
-    let plan = SweepPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
+    let plan = BatchPlan { scenario, protocols: &protocols, seeds: &args.seeds.0 };
     let admission = plan.admit(wanted, threads, args.results.out.is_some(), available_bytes);
     admission.map_err(|error| refused(args, error))
 }
@@ -200,11 +204,11 @@ pub(crate) struct Recorded<'a> {
 
 impl Job<'_> {
     /// Run all of them.
-    pub fn simulate(&self, jobs: usize, store: Option<&Store>, cancel: &AtomicBool) -> Sweep {
+    pub fn simulate(&self, jobs: usize, store: Option<&Store>, cancel: &AtomicBool) -> Batch {
         let Job { args, scenario, watched, recorded } = *self;
         let bar = Progress::start().lines(!args.results.json);
-        let tell = |progress: &SweepProgress| {
-            let SweepProgress { finished, runs, fraction } = *progress;
+        let tell = |progress: &BatchProgress| {
+            let BatchProgress { finished, runs, fraction } = *progress;
             bar.set(fraction, || format!("{finished} of {runs} runs done"));
         };
         let (protocols, seeds) = match recorded {
@@ -225,7 +229,7 @@ impl Job<'_> {
             },
             events: watched.events.map(|filter| (filter, &writer)),
         };
-        let options = SweepOptions {
+        let options = BatchOptions {
             jobs,
             run: RunOptions {
                 name: &args.scenario,
@@ -240,8 +244,8 @@ impl Job<'_> {
             },
             progress: Some(&tell),
         };
-        let plan = SweepPlan { scenario, protocols: &protocols, seeds: &seeds };
-        let mut done = sweep(&plan, &options);
+        let plan = BatchPlan { scenario, protocols: &protocols, seeds: &seeds };
+        let mut done = batch(&plan, &options);
         bar.finish();
         for run in &mut done.runs {
             let why = run.parallel.fewer_threads.take().or_else(|| fewer_threads(args));
@@ -261,7 +265,7 @@ impl Job<'_> {
 pub(crate) fn conclude(
     args: &RunArgs,
     scenario: &Scenario,
-    mut done: Sweep,
+    mut done: Batch,
     store: Option<Store>,
     out: &mut impl Write,
     paint: Paint,

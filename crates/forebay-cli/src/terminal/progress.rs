@@ -21,6 +21,8 @@ pub struct Progress {
     wanted: bool,
     /// Lines are wanted where there is no terminal.
     lines: bool,
+    /// They say how much time is left.
+    time_left: bool,
     /// Lines written.
     written: AtomicU64,
 }
@@ -37,6 +39,7 @@ impl Progress {
             shown: AtomicBool::new(false),
             wanted: io::stderr().is_terminal(),
             lines: false,
+            time_left: false,
             written: AtomicU64::new(0),
         }
     }
@@ -44,6 +47,10 @@ impl Progress {
     /// `wanted`.
     pub fn lines(self, wanted: bool) -> Progress {
         Progress { lines: wanted && !self.wanted, ..self }
+    }
+    /// Say in lines, too, how much time is left.
+    pub fn with_time_left(self) -> Progress {
+        Progress { time_left: true, ..self }
     }
     /// `done` of the work, 0 to 1, with a few words on what is going on.
     pub fn set(&self, done: f64, words: impl Fn() -> String) {
@@ -65,8 +72,12 @@ impl Progress {
         let due = passed.as_secs() / BETWEEN_LINES.as_secs();
         if self.written.fetch_max(due, Ordering::Relaxed) < due {
             let (percent, seconds) = (100.0 * done.clamp(0.0, 1.0), passed.as_secs());
+            let left = match passed.as_secs_f64() * (1.0 / done - 1.0) {
+                left if self.time_left && left.is_finite() => format!(", about {left:.0} s left"),
+                _ => String::new(),
+            };
             // A line that cannot be written is missed by no one.
-            let _ = writeln!(io::stderr(), "{percent:.0} % after {seconds} s, {}", words());
+            let _ = writeln!(io::stderr(), "{percent:.0} % after {seconds} s{left}, {}", words());
         }
     }
     /// Wipe it.

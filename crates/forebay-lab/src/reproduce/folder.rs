@@ -2,7 +2,7 @@
 //! `forebay run --out` writes them, and what the caller adds.
 
 use crate::error::StoreError;
-use crate::result::{Sweep, SweepMemory};
+use crate::result::{Batch, BatchMemory};
 use crate::store::{NewFolder, Store};
 use crate::summary::Summary;
 use forebay_run::RunResult;
@@ -114,9 +114,9 @@ impl SetupResults<'_> {
         let store = store.expect("every run has given back its share");
         done.sort_by_key(|(index, _)| *index);
         let runs: Vec<RunResult> = done.into_iter().map(|(_, run)| run).collect();
-        let memory = SweepMemory::default();
-        let sweep = Sweep { runs, missing: Vec::new(), error: None, cancelled: false, memory };
-        store.finish(self.scenario, &Summary::new(self.name, self.scenario, sweep))
+        let memory = BatchMemory::default();
+        let batch = Batch { runs, missing: Vec::new(), error: None, cancelled: false, memory };
+        store.finish(self.scenario, &Summary::new(self.name, self.scenario, batch))
     }
 }
 

@@ -367,6 +367,7 @@ impl Job<'_> {
             let links = (0..spec.links.len() as u32).map(LinkId);
             let first = capacities.set(links.map(|link| Capacity::of(spec, link)).collect());
             debug_assert!(first.is_ok(), "a run has one network");
+            Ok(())
         };
         let options = RunOptions { looks, network: Some(&network), ..options };
         let result = run_one(self.scenario, self.protocol, self.seed, &options)?;

@@ -16,7 +16,7 @@
 //!
 //! `DIR.partial-<process>` next to the folder holds the files until then, and is removed if
 //! anything fails; if the process is killed, the next run with the same folder removes it. When a
-//! sweep is stopped, the runs that had finished are written, and `summary.json` names the others
+//! batch is stopped, the runs that had finished are written, and `summary.json` names the others
 //! under `missing`.
 
 mod background;
@@ -27,7 +27,7 @@ mod leftovers;
 mod names;
 mod place;
 mod series;
-mod table;
+pub(crate) mod table;
 
 pub(crate) use copy::write_copy;
 pub(crate) use series::SeriesWriter;
@@ -38,8 +38,9 @@ use copy::write_file;
 use forebay_report::write_report;
 use forebay_run::RunStart;
 use forebay_scenario::Scenario;
-use names::{OWN_FILES, is_trace};
-use place::{Existing, StagingFolder};
+use names::{OWN_FILES, ROWS, is_trace};
+pub(crate) use place::Existing;
+use place::StagingFolder;
 use std::fs::File;
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -166,6 +167,59 @@ impl NewFolder {
     }
 }
 
+/// The folder of a sweep in the making: what is in it stays if the process ends.
+#[derive(Debug)]
+pub(crate) struct UnfinishedFolder {
+    place: StagingFolder,
+}
+
+impl UnfinishedFolder {
+    /// The one that will be `target`, with what an earlier process left in it. Errors as
+    /// [`Store::create`] and [`Store::replace`].
+    pub fn open(target: &Path, existing: Existing) -> Result<UnfinishedFolder, StoreError> {
+        Ok(UnfinishedFolder { place: StagingFolder::take_up(target, existing)? })
+    }
+    /// A new one, of which nothing stays if it is not finished.
+    pub fn new(target: &Path, existing: Existing) -> Result<UnfinishedFolder, StoreError> {
+        Ok(UnfinishedFolder { place: StagingFolder::prepare(target, existing)? })
+    }
+    /// Where it will be.
+    pub fn target(&self) -> &Path {
+        self.place.target()
+    }
+    /// Where it is now.
+    pub fn folder(&self) -> &Path {
+        self.place.folder()
+    }
+    /// The path of a file in it for now.
+    pub fn file(&self, name: &str) -> PathBuf {
+        self.place.file(name)
+    }
+    /// Write a file of it.
+    pub fn write(
+        &self,
+        name: &str,
+        content: impl FnOnce(&mut BufWriter<File>) -> std::io::Result<()>,
+    ) -> Result<(), StoreError> {
+        write_file(&self.place.file(name), content)
+    }
+    /// Put it in its place, with the files of a sweep alone.
+    pub fn finish(self) -> Result<(), StoreError> {
+        let kept = |name: &str| OWN_FILES.contains(&name) && name != ROWS;
+        // Until it is in its place, its rows are there to go on from.
+        let target = self.place.target().to_path_buf();
+        self.place.remove_others(|name| kept(name) || name == ROWS)?;
+        self.place.settle()?;
+        let rows = target.join(ROWS);
+        match std::fs::remove_file(&rows) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(StoreError::Io { what: "remove", path: rows, source: error })
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
 /// What `scenario.toml` says about its runs.
 fn comments(summary: &Summary) -> Vec<String> {
     let head = format!("{} under Forebay {}", summary.scenario, summary.forebay);
@@ -180,7 +234,7 @@ fn comments(summary: &Summary) -> Vec<String> {
 mod tests {
     use super::table::Column;
     use super::{delays, flows, series};
-    use forebay_report::schema::PARQUET;
+    use forebay_report::schema::{PARQUET, SWEEP_TABLE};
 
     #[test]
     fn the_columns_of_each_file_are_those_of_its_description() {
@@ -192,7 +246,9 @@ mod tests {
             ("delays.parquet", kinds(&delays::columns(&[]))),
             ("series.parquet", kinds(&series::no_rows())),
         ];
-        let described = PARQUET.iter().map(|file| {
+        // That of a sweep has a column for each of its keys.
+        let fixed = PARQUET.iter().filter(|file| file.name != SWEEP_TABLE);
+        let described = fixed.map(|file| {
             (file.name, file.columns().iter().map(|of| (of.name, of.kind)).collect::<Vec<_>>())
         });
         assert_eq!(described.collect::<Vec<_>>(), written);

@@ -6,14 +6,19 @@ use std::fs;
 use std::path::Path;
 
 /// Files that a folder of results may hold.
-pub(super) const OWN_FILES: [&str; 6] = [
+pub(super) const OWN_FILES: [&str; 9] = [
     "scenario.toml",
     "summary.json",
     "flows.parquet",
     "delays.parquet",
     "series.parquet",
     REPORT_NAME,
+    "sweep.parquet",
+    "sweep.json",
+    ROWS,
 ];
+/// Rows of a sweep until it is finished.
+pub(super) const ROWS: &str = "rows.jsonl";
 const CAPTURE_SUFFIX: &str = ".pcapng";
 
 /// The name of the copy of a trace file, from 1 on.

@@ -1,6 +1,6 @@
 //! A folder that appears whole or not at all.
 
-use super::leftovers::{self, Beside, Taken};
+use super::leftovers::{self, Beside, Lock, Taken};
 use super::names::{entries, is_own};
 use crate::error::StoreError;
 use serde::Deserialize;
@@ -11,7 +11,7 @@ use std::time::UNIX_EPOCH;
 
 /// Treatment of results that are at the place already.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Existing {
+pub(crate) enum Existing {
     /// They stay, and nothing else is written.
     Keep,
     /// They go when the new ones are whole.
@@ -29,6 +29,8 @@ pub(super) struct StagingFolder {
     made: Vec<PathBuf>,
     existing: Existing,
     settled: bool,
+    /// What is in it stays if it is not settled.
+    stays: bool,
     /// Says that this process writes to `partial`.
     _lock: Option<Taken>,
 }
@@ -56,6 +58,7 @@ impl StagingFolder {
             made: Vec::new(),
             existing,
             settled: false,
+            stays: false,
             _lock: None,
         };
         place.make_parents()?;
@@ -65,6 +68,29 @@ impl StagingFolder {
             StoreError::Io { what: "create", path: place.partial.clone(), source }
         })?;
         place._lock = Some(taken);
+        Ok(place)
+    }
+    /// The same with `target.unfinished`, which may be there, and stays if it is not settled.
+    /// [`StoreError::Busy`] if another process is writing to it.
+    pub fn take_up(target: &Path, existing: Existing) -> Result<StagingFolder, StoreError> {
+        let mut place = StagingFolder::prepare(target, existing)?;
+        let mut name = place.target.file_name().expect("the target has a name").to_os_string();
+        name.push(".unfinished");
+        let unfinished = place.target.with_file_name(name);
+        if !unfinished.exists() {
+            fs::create_dir(&unfinished).map_err(StoreError::io("create", &unfinished))?;
+        }
+        let lock = Lock::take(&unfinished);
+        if matches!(lock, Taken::Elsewhere) {
+            return Err(StoreError::Busy { path: unfinished });
+        }
+        if let Some(foreign) = entries(&unfinished)?.iter().find(|name| !is_unfinished(name)) {
+            let why = format!("holds `{foreign}`, which is not a result of Forebay");
+            return Err(StoreError::Occupied { path: unfinished, why });
+        }
+        // The folder of this process was made to see that it can be.
+        fs::remove_dir_all(&place.partial).map_err(StoreError::io("remove", &place.partial))?;
+        (place.partial, place._lock, place.stays) = (unfinished, Some(lock), true);
         Ok(place)
     }
     fn make_parents(&mut self) -> Result<(), StoreError> {
@@ -126,7 +152,7 @@ impl StagingFolder {
 
 impl Drop for StagingFolder {
     fn drop(&mut self) {
-        if self.settled {
+        if self.settled || self.stays {
             return;
         }
         // No one is left to receive an error; what cannot be removed has "partial" in its name.
@@ -167,8 +193,10 @@ fn check_free(target: &Path, existing: Existing) -> Result<(), StoreError> {
     if let Some(foreign) = names.iter().find(|name| !is_own(name)) {
         return occupied(&format!("holds `{foreign}`, which is not a result of Forebay"));
     }
-    let path = target.join("summary.json");
-    let Some(Marked { scenario, .. }) = marked(&path) else {
+    let marks = ["summary.json", "sweep.json"].map(|name| target.join(name));
+    let Some((Marked { scenario, .. }, path)) =
+        marks.into_iter().find_map(|path| Some((marked(&path)?, path)))
+    else {
         return occupied("has no summary.json of Forebay");
     };
     match existing {
@@ -180,6 +208,11 @@ fn check_free(target: &Path, existing: Existing) -> Result<(), StoreError> {
             Err(StoreError::Results { path: target.to_path_buf(), scenario, made })
         }
     }
+}
+
+/// Files that the folder of a sweep may hold until it is finished.
+fn is_unfinished(name: &str) -> bool {
+    is_own(name) || name.starts_with(&format!("{}.partial-", forebay_report::REPORT_NAME))
 }
 
 /// What is read of a summary.

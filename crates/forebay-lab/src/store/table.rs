@@ -2,20 +2,23 @@
 
 use crate::error::StoreError;
 use forebay_report::schema::{RESULTS_VERSION, VERSION_KEY};
-use parquet::basic::Compression;
+use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnCloseResult;
-use parquet::data_type::{ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
+use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
 use parquet::file::properties::WriterProperties;
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::parser::parse_message_type;
+use parquet::schema::types::Type;
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// Values of one column; None where there is no value.
-pub(super) enum Column {
+pub(crate) enum Column {
     Text(Vec<ByteArray>),
+    SomeText(Vec<Option<ByteArray>>),
+    SomeBooleans(Vec<Option<bool>>),
     Integers(Vec<i64>),
     SomeIntegers(Vec<Option<i64>>),
     Reals(Vec<f64>),
@@ -34,22 +37,29 @@ impl Column {
     pub fn kind(&self) -> &'static str {
         match self {
             Column::Text(_) => "string",
+            Column::SomeText(_) => "string or null",
+            Column::SomeBooleans(_) => "boolean or null",
             Column::Integers(_) => "int64",
             Column::SomeIntegers(_) => "int64 or null",
             Column::Reals(_) => "double",
             Column::SomeReals(_) => "double or null",
         }
     }
-    /// As a field of a message type, called `name`.
-    fn field(&self, name: &str) -> String {
-        let kind = match self {
-            Column::Text(_) => format!("required binary {name} (STRING)"),
-            Column::Integers(_) => format!("required int64 {name}"),
-            Column::SomeIntegers(_) => format!("optional int64 {name}"),
-            Column::Reals(_) => format!("required double {name}"),
-            Column::SomeReals(_) => format!("optional double {name}"),
+    /// As a field called `name`.
+    fn field(&self, name: &str) -> Result<Type, ParquetError> {
+        let (physical, logical, repetition) = match self {
+            Column::Text(_) => (Physical::BYTE_ARRAY, true, Repetition::REQUIRED),
+            Column::SomeText(_) => (Physical::BYTE_ARRAY, true, Repetition::OPTIONAL),
+            Column::SomeBooleans(_) => (Physical::BOOLEAN, false, Repetition::OPTIONAL),
+            Column::Integers(_) => (Physical::INT64, false, Repetition::REQUIRED),
+            Column::SomeIntegers(_) => (Physical::INT64, false, Repetition::OPTIONAL),
+            Column::Reals(_) => (Physical::DOUBLE, false, Repetition::REQUIRED),
+            Column::SomeReals(_) => (Physical::DOUBLE, false, Repetition::OPTIONAL),
         };
-        format!("{kind};")
+        Type::primitive_type_builder(name, physical)
+            .with_logical_type(logical.then_some(LogicalType::String))
+            .with_repetition(repetition)
+            .build()
     }
 }
 
@@ -59,7 +69,7 @@ pub(super) fn count(value: u64) -> i64 {
 }
 
 /// A table in the making. Its file is whole after [`TableFile::close`].
-pub(super) struct TableFile {
+pub(crate) struct TableFile {
     path: PathBuf,
     writer: SerializedFileWriter<File>,
 }
@@ -67,9 +77,11 @@ pub(super) struct TableFile {
 impl TableFile {
     /// A table with the columns of `like`, whose values do not matter.
     pub fn create(path: PathBuf, like: &[(&str, Column)]) -> Result<TableFile, StoreError> {
-        let fields: String = like.iter().map(|(name, column)| column.field(name)).collect();
-        let schema = parse_message_type(&format!("message forebay {{ {fields} }}"));
-        let schema = schema.expect("names of columns are plain words");
+        let fields = like.iter().map(|(name, column)| Ok(Arc::new(column.field(name)?)));
+        let fields: Result<Vec<_>, ParquetError> = fields.collect();
+        let schema = fields
+            .and_then(|fields| Type::group_type_builder("forebay").with_fields(fields).build());
+        let schema = schema.map_err(StoreError::parquet(&path))?;
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         let version = KeyValue::new("forebay".to_string(), env!("CARGO_PKG_VERSION").to_string());
         let format = KeyValue::new(VERSION_KEY.to_string(), RESULTS_VERSION.to_string());
@@ -98,6 +110,14 @@ impl TableFile {
                 }
                 Column::Reals(values) => {
                     writer.typed::<DoubleType>().write_batch(values, None, None)?
+                }
+                Column::SomeText(values) => {
+                    let (levels, values) = levels(values);
+                    writer.typed::<ByteArrayType>().write_batch(&values, Some(&levels), None)?
+                }
+                Column::SomeBooleans(values) => {
+                    let (levels, values) = levels(values);
+                    writer.typed::<BoolType>().write_batch(&values, Some(&levels), None)?
                 }
                 Column::SomeIntegers(values) => {
                     let (levels, values) = levels(values);
@@ -147,7 +167,7 @@ impl TableFile {
 }
 
 /// Definition levels (1: there is a value), and the values that there are.
-fn levels<T: Copy>(values: &[Option<T>]) -> (Vec<i16>, Vec<T>) {
+fn levels<T: Clone>(values: &[Option<T>]) -> (Vec<i16>, Vec<T>) {
     let levels = values.iter().map(|value| i16::from(value.is_some())).collect();
-    (levels, values.iter().flatten().copied().collect())
+    (levels, values.iter().flatten().cloned().collect())
 }

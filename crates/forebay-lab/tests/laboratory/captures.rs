@@ -2,7 +2,7 @@
 
 use crate::pcapng::{self, Record};
 use crate::{results_in, scenario};
-use forebay_lab::{CaptureLimit, Outputs, RunOptions, RunResult, Store, Summary, Sweep, run_one};
+use forebay_lab::{Batch, CaptureLimit, Outputs, RunOptions, RunResult, Store, Summary, run_one};
 use std::collections::{BTreeMap, VecDeque};
 
 const BOTTLENECK_BPS: f64 = 10e6;
@@ -15,8 +15,8 @@ fn captured() -> (RunResult, Vec<String>, Vec<Record>) {
     let outputs = Outputs { capture: Some(CaptureLimit::default()), ..Outputs::to(&store) };
     let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let result = run_one(&scenario, "newreno", 1, &options).unwrap();
-    let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
-    store.finish(&scenario, &Summary::new("small", &scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![result.clone()], ..Batch::default() };
+    store.finish(&scenario, &Summary::new("small", &scenario, batch)).unwrap();
     let expected = [
         "delays.parquet",
         "flows.parquet",

@@ -1,10 +1,10 @@
 //! One-way delay over time and its distribution, in files, against a closed form and packet events.
 
+use crate::batches::rows;
 use crate::delays::by_event_lines;
 use crate::scenario;
-use crate::sweeps::rows;
 use forebay_lab::scenario::Scenario;
-use forebay_lab::{Outputs, RunOptions, RunResult, Store, Summary, Sweep, run_one};
+use forebay_lab::{Batch, Outputs, RunOptions, RunResult, Store, Summary, run_one};
 use parquet::record::RowAccessor;
 use std::collections::BTreeMap;
 
@@ -26,8 +26,8 @@ fn written(scenario: &Scenario, protocol: &str, options: RunOptions<'_>) -> Writ
     let outputs = Outputs::to(&store);
     let options = RunOptions { record: Some(&outputs), ..options };
     let result = run_one(scenario, protocol, 1, &options).unwrap();
-    let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
-    store.finish(scenario, &Summary::new("small", scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![result.clone()], ..Batch::default() };
+    store.finish(scenario, &Summary::new("small", scenario, batch)).unwrap();
     let (_, all) = rows(&target.join("series.parquet"));
     let class = all.iter().filter(|row| row.get_string(3).unwrap().starts_with("class/"));
     let series = class.map(|row| {

@@ -4,7 +4,7 @@ use crate::pcapng::{self, Record};
 use crate::scenario;
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, EventFilter, EventWriter, Outputs, RunOptions, RunResult, Store, Summary, Sweep,
+    Batch, CaptureLimit, EventFilter, EventWriter, Outputs, RunOptions, RunResult, Store, Summary,
     run_one,
 };
 use std::collections::{BTreeMap, VecDeque};
@@ -167,8 +167,8 @@ fn queue_delay_holds_the_time_in_the_cache_of_the_router() {
     let outputs = Outputs { capture, ..Outputs::to(&store) };
     let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let result = run_one(&scenario, "inrpp", 1, &options).unwrap();
-    let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
-    store.finish(&scenario, &Summary::new("inrpp", &scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![result.clone()], ..Batch::default() };
+    store.finish(&scenario, &Summary::new("inrpp", &scenario, batch)).unwrap();
     let (_, records) = pcapng::read(&target.join("packets.pcapng"));
     let on = |interface: &'static str| records.iter().filter(move |r| r.interface == interface);
     let mut came: BTreeMap<&[u8], VecDeque<u64>> = BTreeMap::new();

@@ -10,7 +10,7 @@ use crate::{results_in, tshark};
 use forebay_base::{LinkId, Span};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, Looks, Outputs, RunOptions, RunResult, Store, Summary, Sweep, run_one,
+    Batch, CaptureLimit, Looks, Outputs, RunOptions, RunResult, Store, Summary, run_one,
 };
 use forebay_sim::Simulation;
 use std::collections::BTreeMap;
@@ -32,8 +32,8 @@ fn captured(scenario: &Scenario) -> (RunResult, TempDir, PathBuf) {
     let outputs = Outputs { capture, ..Outputs::to(&store) };
     let options = RunOptions { record: Some(&outputs), ..quiet(1) };
     let result = run_one(scenario, "newreno", 1, &options).unwrap();
-    let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
-    store.finish(scenario, &Summary::new("captured", scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![result.clone()], ..Batch::default() };
+    store.finish(scenario, &Summary::new("captured", scenario, batch)).unwrap();
     assert!(results_in(&target).contains(&"packets.pcapng".to_string()));
     (result, folder, target.join("packets.pcapng"))
 }

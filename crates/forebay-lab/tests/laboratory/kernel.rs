@@ -4,7 +4,7 @@ use forebay_lab::reproduce::{
     BuiltinExperiment, ComparedRow, ExperimentText, ReproduceOptions, reproduce,
 };
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{RunOptions, Summary, Sweep, run_one};
+use forebay_lab::{Batch, RunOptions, Summary, run_one};
 use std::sync::Arc;
 
 /// Set-ups and protocols whose mean queue may be up to 20 % off instead of 10 %: two at most.
@@ -199,8 +199,8 @@ fn a_flow_that_its_receive_window_limits_is_told_so() {
         let options = RunOptions { without_reference: true, ..RunOptions::default() };
         let run = run_one(&scenario, "cubic", 1, &options).unwrap();
         let flow = run.per_flow[0].clone();
-        let sweep = Sweep { runs: vec![run], ..Sweep::default() };
-        (flow, Summary::new("long-fat", &scenario, sweep).notes)
+        let batch = Batch { runs: vec![run], ..Batch::default() };
+        (flow, Summary::new("long-fat", &scenario, batch).notes)
     };
     let held = 1.0 - 4_194_304.0 * (1500.0 / 1448.0) * 8.0 / (10e9 * 0.1);
     let expected = held * (1.0 - 1.5 / 20.0)..held;

@@ -1,6 +1,7 @@
 //! Whole runs through the public interface: what they give, what they leave on disk, and when they
 //! stop.
 
+mod batches;
 mod benchmark;
 mod captures;
 mod controllers;
@@ -22,7 +23,6 @@ mod records;
 mod reference;
 mod results;
 mod stops;
-mod sweeps;
 mod threads;
 mod traces;
 mod tshark;

@@ -1,7 +1,7 @@
 //! Flows over several paths: applications that write over time, windows, and the end of a flow.
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{RunOptions, RunResult, Summary, Sweep, run_one};
+use forebay_lab::{Batch, RunOptions, RunResult, Summary, run_one};
 
 /// Two paths of 10 Mbit/s between two hosts.
 const TWO_PATHS: &str = r#"
@@ -26,8 +26,8 @@ fn run(protocol: &str, set: &[&str]) -> (RunResult, Vec<String>) {
     };
     let scenario = Scenario::parse(TWO_PATHS, "two.toml", &options).unwrap();
     let run = run_one(&scenario, protocol, 1, &RunOptions::default()).unwrap();
-    let sweep = Sweep { runs: vec![run.clone()], ..Sweep::default() };
-    (run, Summary::new("two", &scenario, sweep).notes)
+    let batch = Batch { runs: vec![run.clone()], ..Batch::default() };
+    (run, Summary::new("two", &scenario, batch).notes)
 }
 
 /// What it has written until its stop arrives, and the flow ends: of what one path or two carry.

@@ -4,7 +4,7 @@
 use forebay_base::{Span, Time};
 use forebay_cc::{Ack, Congestion, Controller, Limits, SeriesSample, Timeout};
 use forebay_lab::scenario::{LoadOptions, Registration, Registry, Scenario};
-use forebay_lab::{Outputs, RunOptions, Store, Summary, Sweep, run_one};
+use forebay_lab::{Batch, Outputs, RunOptions, Store, Summary, run_one};
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::RowAccessor;
 use serde::{Deserialize, Serialize};
@@ -73,7 +73,7 @@ fn what_a_controller_publishes_is_in_the_series_and_in_the_report() {
     let run = |protocol: &str| run_one(&scenario, protocol, 1, &options).unwrap();
     let runs = vec![run("fixed"), run("cubic")];
     store
-        .finish(&scenario, &Summary::new("x", &scenario, Sweep { runs, ..Sweep::default() }))
+        .finish(&scenario, &Summary::new("x", &scenario, Batch { runs, ..Batch::default() }))
         .unwrap();
 
     let reader = SerializedFileReader::new(File::open(target.join("series.parquet")).unwrap());

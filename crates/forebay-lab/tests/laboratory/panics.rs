@@ -3,7 +3,7 @@
 use forebay_base::Time;
 use forebay_cc::{Ack, Congestion, Controller, Limits, Timeout};
 use forebay_lab::scenario::{LoadOptions, NoParams, Registration, Registry, Scenario};
-use forebay_lab::{RunError, RunOptions, Sweep, SweepOptions, SweepPlan, sweep};
+use forebay_lab::{Batch, BatchOptions, BatchPlan, RunError, RunOptions, batch};
 
 /// Loses its head at its hundredth ACK.
 struct Fragile(u32);
@@ -31,18 +31,18 @@ const TEXT: &str = r#"
 "#;
 
 #[test]
-fn the_other_runs_of_a_sweep_go_on() {
+fn the_other_runs_of_a_batch_go_on() {
     let fragile = Registration::new("fragile", |_: &NoParams, _| Fragile(0));
     let mut registry = Registry::default();
     registry.register(fragile).expect("a new name");
     let options = LoadOptions { registry: registry.into(), ..LoadOptions::default() };
     let scenario = Scenario::parse(TEXT, "x", &options).expect("a scenario");
     let protocols = ["fragile", "cubic"].map(String::from);
-    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
+    let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
     for threads in [1, 2] {
         let run = RunOptions { name: "x", threads, ..RunOptions::default() };
-        let swept = sweep(&plan, &SweepOptions { jobs: 1, run, progress: None });
-        let Sweep { runs, missing, error, .. } = swept;
+        let swept = batch(&plan, &BatchOptions { jobs: 1, run, progress: None });
+        let Batch { runs, missing, error, .. } = swept;
         let finished: Vec<_> = runs.iter().map(|run| (run.protocol.as_str(), run.seed)).collect();
         assert_eq!(finished, [("cubic", 1), ("cubic", 2)], "{threads} threads");
         let Some((_, error @ RunError::Panicked { protocol, seed, message, .. })) = &error else {

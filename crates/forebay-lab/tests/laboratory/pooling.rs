@@ -1,10 +1,10 @@
 //! Protocols that need routers of their own: what their runs give, and what their series hold.
 //! Times and volumes follow from a fluid: 40 Mbit/s per sender come in, 20 Mbit/s go out of node 0.
 
-use crate::sweeps::rows;
+use crate::batches::rows;
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    InterfaceResult, Outputs, RunOptions, RunResult, Store, Summary, Sweep, run_one,
+    Batch, InterfaceResult, Outputs, RunOptions, RunResult, Store, Summary, run_one,
 };
 use parquet::record::RowAccessor;
 use std::collections::{BTreeMap, BTreeSet};
@@ -25,8 +25,8 @@ fn run(scenario: &Scenario, protocol: &str) -> (RunResult, Series) {
     let outputs = Outputs::to(&store);
     let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let result = run_one(scenario, protocol, 1, &options).unwrap();
-    let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
-    store.finish(scenario, &Summary::new("x", scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![result.clone()], ..Batch::default() };
+    store.finish(scenario, &Summary::new("x", scenario, batch)).unwrap();
     let mut series = Series::new();
     for row in rows(&target.join("series.parquet")).1 {
         let text = |i| row.get_string(i).unwrap().clone();

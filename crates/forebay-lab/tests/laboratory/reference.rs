@@ -3,7 +3,7 @@
 
 use forebay_lab::reference::Reference;
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{RunOptions, RunResult, SweepOptions, SweepPlan, run_one, sweep};
+use forebay_lab::{BatchOptions, BatchPlan, RunOptions, RunResult, batch, run_one};
 
 /// Equal up to `by`, relative to the larger.
 fn close(a: f64, b: f64, by: f64) {
@@ -148,9 +148,9 @@ fn runs_with_the_same_flows_share_a_reference() {
     let references = |set: &[&str]| -> Vec<Reference> {
         let scenario = alone(100_000, set);
         let protocols = ["newreno", "cubic"].map(String::from);
-        let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
-        let options = SweepOptions { jobs: 2, run: RunOptions::default(), progress: None };
-        let runs = sweep(&plan, &options).runs;
+        let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
+        let options = BatchOptions { jobs: 2, run: RunOptions::default(), progress: None };
+        let runs = batch(&plan, &options).runs;
         runs.into_iter().map(|run| Reference { afct_ratio: None, ..run.reference }).collect()
     };
     let fixed = references(&[]);

@@ -2,8 +2,8 @@
 
 use crate::scenario;
 use forebay_lab::{
-    EventFilter, EventWriter, Outputs, Progress, RunError, RunOptions, RunResult, SweepOptions,
-    SweepPlan, SweepProgress, run_one, sweep,
+    BatchOptions, BatchPlan, BatchProgress, EventFilter, EventWriter, Outputs, Progress, RunError,
+    RunOptions, RunResult, batch, run_one,
 };
 use std::io::{self, Write};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -78,17 +78,17 @@ fn a_network_that_stays_cut_ends_with_its_last_event() {
 }
 
 #[test]
-fn a_sweep_that_is_stopped_keeps_what_has_finished_and_names_the_rest() {
+fn a_batch_that_is_stopped_keeps_what_has_finished_and_names_the_rest() {
     let (scenario, stop) = (scenario(&[]), AtomicBool::new(false));
-    let tell = |progress: &SweepProgress| stop.store(progress.finished >= 3, Ordering::Relaxed);
+    let tell = |progress: &BatchProgress| stop.store(progress.finished >= 3, Ordering::Relaxed);
     let protocols = ["newreno".to_string()];
-    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2, 3, 4, 5] };
+    let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2, 3, 4, 5] };
     let run = RunOptions { cancel: Some(&stop), ..RunOptions::default() };
-    let sweep = sweep(&plan, &SweepOptions { jobs: 1, run, progress: Some(&tell) });
-    assert_eq!(sweep.runs.iter().map(|run| run.seed).collect::<Vec<_>>(), [1, 2, 3]);
-    let missing: Vec<_> = sweep.missing.iter().map(|m| (m.seed, m.why.as_str())).collect();
+    let batch = batch(&plan, &BatchOptions { jobs: 1, run, progress: Some(&tell) });
+    assert_eq!(batch.runs.iter().map(|run| run.seed).collect::<Vec<_>>(), [1, 2, 3]);
+    let missing: Vec<_> = batch.missing.iter().map(|m| (m.seed, m.why.as_str())).collect();
     assert_eq!(missing, [(4, "not started"), (5, "not started")]);
-    assert!(sweep.cancelled && sweep.error.is_none());
+    assert!(batch.cancelled && batch.error.is_none());
 }
 
 /// Text that can be looked at, and a writer that fails after some lines.

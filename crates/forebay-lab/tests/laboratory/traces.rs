@@ -2,7 +2,7 @@
 
 use crate::results_in;
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{Outputs, RunOptions, Store, Summary, SweepOptions, SweepPlan, sweep};
+use forebay_lab::{BatchOptions, BatchPlan, Outputs, RunOptions, Store, Summary, batch};
 use std::path::Path;
 
 const TEXT: &str = r#"
@@ -31,12 +31,12 @@ fn hash(scenario: &Path, target: &Path) -> Vec<String> {
     let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
     let store = Store::create(target).unwrap();
     let protocols = ["cubic".to_string()];
-    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
+    let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
     let outputs = Outputs::to(&store);
     let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
-    let sweep = sweep(&plan, &SweepOptions { jobs: 1, run, progress: None });
-    assert!(sweep.error.is_none());
-    let summary = Summary::new("traced", &scenario, sweep);
+    let batch = batch(&plan, &BatchOptions { jobs: 1, run, progress: None });
+    assert!(batch.error.is_none());
+    let summary = Summary::new("traced", &scenario, batch);
     store.finish(&scenario, &summary).unwrap();
     summary.runs.iter().map(|run| run.trace_hash.clone()).collect()
 }

@@ -2,7 +2,7 @@
 
 use crate::scenario;
 use forebay_lab::scenario::{Files, LoadOptions, Scenario};
-use forebay_lab::{CaptureLimit, Outputs, RunOptions, Store, Summary, Sweep, run_one};
+use forebay_lab::{Batch, CaptureLimit, Outputs, RunOptions, Store, Summary, run_one};
 use forebay_prerequisites::program;
 use std::collections::BTreeSet;
 use std::path::Path;
@@ -50,8 +50,8 @@ fn needless_retransmissions_are_those_that_a_capture_at_the_receiver_shows() {
     let run = run_one(&scenario, "newreno", 1, &options).unwrap();
     let flow = run.per_flow[0].clone();
     let metrics = run.metrics.of_flows;
-    let sweep = Sweep { runs: vec![run], ..Sweep::default() };
-    store.finish(&scenario, &Summary::new("stall", &scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![run], ..Batch::default() };
+    store.finish(&scenario, &Summary::new("stall", &scenario, batch)).unwrap();
     let arrived = "tcp.len > 0 and frame.interface_name == \"r->d\"";
     let fields = ["-Y", arrived, "-T", "fields", "-e", "tcp.seq", "-e", "tcp.len"];
     let (mut known, mut needless) = (BTreeSet::new(), 0);
@@ -79,8 +79,8 @@ fn tshark_reads_every_packet_of_a_run_and_follows_its_streams() {
     let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let run = run_one(&scenario, "cubic", 1, &options).unwrap();
     let hops = run.packet_hops as usize;
-    let sweep = Sweep { runs: vec![run], ..Sweep::default() };
-    store.finish(&scenario, &Summary::new("small", &scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![run], ..Batch::default() };
+    store.finish(&scenario, &Summary::new("small", &scenario, batch)).unwrap();
     let file = target.join("packets.pcapng");
     assert_eq!(tshark(&file, &["-Y", "_ws.malformed || _ws.expert.severity == error"]), "");
     assert_eq!(tshark(&file, &["-Y", "tcp.checksum.status == 1"]).lines().count(), hops);

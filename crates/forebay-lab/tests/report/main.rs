@@ -7,7 +7,7 @@ mod page;
 mod synthetic;
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
-use forebay_lab::{Outputs, RunOptions, Store, Summary, SweepOptions, SweepPlan, sweep};
+use forebay_lab::{BatchOptions, BatchPlan, Outputs, RunOptions, Store, Summary, batch};
 use std::path::Path;
 
 /// Run a scenario and keep its results in `folder`.
@@ -16,10 +16,10 @@ fn run(name: &str, set: &[&str], protocols: &[&str], seeds: &[u64], folder: &Pat
     let scenario = Scenario::load(name, &LoadOptions { set, ..LoadOptions::default() }).unwrap();
     let store = Store::create(folder).unwrap();
     let protocols: Vec<String> = protocols.iter().map(ToString::to_string).collect();
-    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds };
+    let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds };
     let outputs = Outputs::to(&store);
     let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
-    let done = sweep(&plan, &SweepOptions { jobs: 2, run, progress: None });
+    let done = batch(&plan, &BatchOptions { jobs: 2, run, progress: None });
     assert!(done.error.is_none(), "{:?}", done.error);
     store.finish(&scenario, &Summary::new(name, &scenario, done)).unwrap();
 }

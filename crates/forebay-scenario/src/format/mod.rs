@@ -1,3 +1,4 @@
+pub(crate) mod axis;
 pub(crate) mod csv;
 pub(crate) mod error;
 pub(crate) mod fault;

@@ -18,34 +18,68 @@ pub(crate) struct Alone {
     pub named_lists: &'static [&'static str],
 }
 
-/// Apply one `key=value`.
+/// The path of a key, part by part, each with its place.
+pub(crate) type Path = Vec<(Loc, String)>;
+
+/// Apply one `key=value`. Gives the key as messages have it: `links[0].rate`.
 pub(crate) fn apply(
     document: &mut Item,
     sources: &mut Sources,
     text: &str,
     alone: &Alone,
-) -> Result<(), Fault> {
+) -> Result<String, Fault> {
     let source = sources.add("--set", text);
-    let loc = |start: usize, end: usize| Loc { source, start: start as u32, end: end as u32 };
-    let not_assignment = || {
-        let problem = Problem::NotAssignment(text.to_string());
-        Fault::at(loc(0, text.len()), "", problem)
-    };
-    let split = top_level(text, '=').ok_or_else(not_assignment)?;
-    let parts = path(&text[..split]).ok_or_else(not_assignment)?;
-    let value = value(sources, &text[split + 1..], loc(split + 1, text.len()));
-    let mut at = document;
-    let mut key = String::new();
-    for (i, (start, part)) in parts.iter().enumerate() {
-        let place = loc(*start, start + part.len());
-        at = step(at, part, place, &key, alone, i + 1 == parts.len())?;
-        key = crate::format::item::join(&key, part);
-    }
-    *at = value;
-    Ok(())
+    let whole = Loc { source, start: 0, end: text.len() as u32 };
+    let (path, behind, loc) = split(text, whole).ok_or_else(|| not_assignment(text, whole))?;
+    assign(document, &path, value(behind, loc), alone)
 }
 
-/// The value that one part of a path leads to, made if it is a new key of a table.
+/// The fault of a text that is no assignment.
+pub(crate) fn not_assignment(text: &str, loc: Loc) -> Fault {
+    Fault::at(loc, "", Problem::NotAssignment(text.to_string()))
+}
+
+/// The path before the first `=` of an assignment that stands at `loc`, and what follows it with
+/// its place.
+pub(crate) fn split(text: &str, loc: Loc) -> Option<(Path, &str, Loc)> {
+    let at = top_level(text, '=')?;
+    let path = path_at(&text[..at], loc)?;
+    Some((path, &text[at + 1..], Loc { start: loc.start + at as u32 + 1, ..loc }))
+}
+
+/// A path that begins at `loc`.
+pub(crate) fn path_at(text: &str, loc: Loc) -> Option<Path> {
+    let parts = path(text)?.into_iter().map(|(start, part)| {
+        let start = loc.start + start as u32;
+        (Loc { start, end: start + part.len() as u32, ..loc }, part)
+    });
+    Some(parts.collect())
+}
+
+/// Put `value` where the path leads. Gives the key as messages have it.
+pub(crate) fn assign(
+    document: &mut Item,
+    path: &[(Loc, String)],
+    value: Item,
+    alone: &Alone,
+) -> Result<String, Fault> {
+    let mut at = document;
+    let (mut key, mut full) = (String::new(), String::new());
+    for (i, (place, part)) in path.iter().enumerate() {
+        let (next, number) = step(at, part, *place, &key, alone, i + 1 == path.len())?;
+        at = next;
+        key = crate::format::item::join(&key, part);
+        full = match number {
+            Some(number) => format!("{full}[{number}]"),
+            None => crate::format::item::join(&full, part),
+        };
+    }
+    *at = value;
+    Ok(full)
+}
+
+/// The value that one part of a path leads to, made if it is a new key of a table; and its number,
+/// if it is an element of a list.
 fn step<'a>(
     at: &'a mut Item,
     part: &str,
@@ -53,7 +87,7 @@ fn step<'a>(
     key: &str,
     alone: &Alone,
     last: bool,
-) -> Result<&'a mut Item, Fault> {
+) -> Result<(&'a mut Item, Option<usize>), Fault> {
     let table = key.rsplit('.').next();
     if let Some((_, beside)) = alone.keys.iter().find(|(of, _)| table == Some(*of)) {
         spell_out(at, beside);
@@ -70,7 +104,7 @@ fn step<'a>(
             if last {
                 entries[index].key_loc = place;
             }
-            Ok(&mut entries[index].item)
+            Ok((&mut entries[index].item, None))
         }
         Value::Array(items) => {
             let named_alone = alone.named_lists.contains(&key);
@@ -85,7 +119,7 @@ fn step<'a>(
                     if named_alone && !last {
                         spell_out(&mut items[index], "name");
                     }
-                    Ok(&mut items[index])
+                    Ok((&mut items[index], Some(index)))
                 }
                 None => {
                     let problem = Problem::UnknownName { kind: "element", name: part.to_string() };
@@ -133,12 +167,11 @@ fn name_of(item: &Item) -> Option<String> {
     text("name").or_else(|| Some(format!("{}-{}", text("a")?, text("b")?)))
 }
 
-/// The value as TOML, or as a bare string.
-fn value(sources: &Sources, text: &str, loc: Loc) -> Item {
+/// The value that stands at `loc`, as TOML or as a bare string.
+pub(crate) fn value(text: &str, loc: Loc) -> Item {
     let mut scratch = Sources::default();
     let source = scratch.add("", format!("v = {text}"));
     let bare = || Item { value: Value::String(text.trim().to_string()), loc };
-    debug_assert!(sources.text(loc.source).ends_with(text));
     let Ok(Item { value: Value::Table(mut entries), .. }) = parse_document(&scratch, source) else {
         return bare();
     };

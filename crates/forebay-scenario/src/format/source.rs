@@ -16,7 +16,7 @@ pub(crate) struct Loc {
 }
 
 /// The texts that a scenario was read from.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
     texts: Vec<(String, String)>,
     /// Notes on them for readers of results.

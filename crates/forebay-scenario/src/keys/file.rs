@@ -21,6 +21,7 @@ use crate::keys::paths::{Homes, PathsOf};
 use crate::keys::reassembly::ReassemblyTable;
 use crate::keys::routes::{RoutesTable, Weight};
 use crate::keys::sizes::SizeOf;
+use crate::keys::sweep::SweepEntry;
 use crate::keys::tcp::{Tcp, TcpOf};
 use crate::keys::topology::TopologyTable;
 use forebay_base::{IpVersion, Rate, Span};
@@ -130,6 +131,8 @@ sections! {
             csv: CsvFiles,
             /// Expectations of the results.
             expect: Vec<Spanned<ExpectEntry>>,
+            /// Keys that `forebay run` changes from point to point.
+            sweep: Vec<Spanned<SweepEntry>>,
         }
     }
     /// A router with a kind of its own, or a place in drawings.

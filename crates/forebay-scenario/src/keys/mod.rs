@@ -15,5 +15,6 @@ pub(crate) mod reassembly;
 pub(crate) mod routes;
 pub(crate) mod schedules;
 pub(crate) mod sizes;
+pub(crate) mod sweep;
 pub(crate) mod tcp;
 pub(crate) mod topology;

@@ -3,6 +3,7 @@
 pub(crate) mod builtin;
 pub(crate) mod map_file;
 pub(crate) mod scenario_text;
+pub(crate) mod sweep;
 
 use crate::Scenario;
 use crate::format::error::{Problem, ScenarioError};
@@ -10,6 +11,7 @@ use crate::format::fault::Fault;
 use crate::format::faults::{self, Faults, Unresolved};
 use crate::format::fields::{Spanned, read_among, shown};
 use crate::format::files::Files;
+use crate::format::item::Item;
 use crate::format::source::{self, Sources};
 use crate::format::{item, set, units};
 use crate::keys::file::{self, FctClock, File};
@@ -73,14 +75,36 @@ fn read_file(
     options: &LoadOptions,
     sources: &mut Sources,
 ) -> Result<Readable, Faults> {
-    let (mut faults, mut lost) = (Faults::default(), Unresolved::default());
+    let (document, faults, _) = document(text, name, options, sources)?;
+    read_keys(document, faults, options)
+}
+
+/// The document of a text, with all changes and the keys that they change.
+fn document(
+    text: &str,
+    name: &str,
+    options: &LoadOptions,
+    sources: &mut Sources,
+) -> Result<(Item, Faults, Vec<String>), Faults> {
+    let mut faults = Faults::default();
     let source = sources.add(name, text);
     let Some(mut document) = faults.keep(item::parse_document(sources, source)) else {
         return Err(faults);
     };
-    for assignment in &options.set {
-        faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE));
-    }
+    let apply = |assignment: &String| {
+        faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE))
+    };
+    let changed = options.set.iter().filter_map(apply).collect();
+    Ok((document, faults, changed))
+}
+
+/// The keys of a document, of which some faults are known.
+fn read_keys(
+    mut document: Item,
+    mut faults: Faults,
+    options: &LoadOptions,
+) -> Result<Readable, Faults> {
+    let mut lost = Unresolved::default();
     let known = tables::top_keys();
     let mut too_large = false;
     // Taking out what the types of values are wrong with may show a group that is too large, and
@@ -111,7 +135,16 @@ fn read(
     options: &LoadOptions,
     sources: &mut Sources,
 ) -> Result<Scenario, Faults> {
-    let Readable { file, tables, mut faults, lost, .. } = read_file(text, name, options, sources)?;
+    resolve(read_file(text, name, options, sources)?, options, sources)
+}
+
+/// From keys to the scenario.
+fn resolve(
+    read: Readable,
+    options: &LoadOptions,
+    sources: &mut Sources,
+) -> Result<Scenario, Faults> {
+    let Readable { file, tables, mut faults, lost, .. } = read;
     let registry = &options.registry;
     let mut topology = topology::expand(registry, &file, sources, lost, &mut faults);
     let params = tables.get(NAME).map(|table| &table.params);

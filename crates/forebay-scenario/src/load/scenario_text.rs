@@ -47,17 +47,15 @@ impl ScenarioText {
         Ok(ScenarioText { text, name, file, base })
     }
 
-    /// A text that a program has made. Results and messages call it `name`; its paths are relative
-    /// to the current folder.
-    pub fn of(text: impl Into<String>, name: &str) -> ScenarioText {
-        let [name, file] = [name; 2].map(str::to_string);
-        ScenarioText { text: text.into(), name, file, base: PathBuf::new() }
-    }
-
     fn of_stdin() -> Result<ScenarioText, Fault> {
         let [name, file] = ["<stdin>"; 2].map(str::to_string);
         let text = input::read_stdin().map_err(|error| of_file("<stdin>", &error))?;
         Ok(ScenarioText { text, name, file, base: PathBuf::new() })
+    }
+
+    /// As it was read.
+    pub fn text(&self) -> &str {
+        &self.text
     }
 
     /// What results call it: the name or path that it was read by, `<stdin>` for standard input.
@@ -84,7 +82,18 @@ impl ScenarioText {
         Ok(outline::outline(&file, &self.files(options)))
     }
 
-    fn files(&self, options: &LoadOptions) -> Files {
+    /// A text that stands in no file: `name` is what results and messages call it, and its paths
+    /// are relative to `base`.
+    pub fn of(text: String, name: String, base: PathBuf) -> ScenarioText {
+        ScenarioText { text, file: name.clone(), name, base }
+    }
+
+    /// The text, and what messages call it.
+    pub(super) fn text_and_file(&self) -> (&str, &str) {
+        (&self.text, &self.file)
+    }
+
+    pub(super) fn files(&self, options: &LoadOptions) -> Files {
         options.files.beside(&self.base)
     }
 }

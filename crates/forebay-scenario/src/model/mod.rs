@@ -10,6 +10,7 @@ pub(crate) mod link_names;
 pub(crate) mod protocols;
 mod router_map;
 pub(crate) mod sizes;
+pub(crate) mod sweep;
 
 use crate::format::names::Name;
 use crate::keys::file::FctClock;

@@ -13,3 +13,4 @@ pub(crate) mod outline;
 pub(crate) mod queues;
 pub(crate) mod samples;
 pub mod trace_statistics;
+pub(crate) mod work_estimate;

@@ -150,6 +150,7 @@ fn file(scenario: &Scenario) -> File {
         attacks: some(all(scenario.attacks.iter().map(|a| attacks::describe(a, scenario)))),
         csv: None,
         expect: None, // its keys are kept
+        sweep: None,  // it is one point
     }
 }
 

@@ -4,6 +4,7 @@ use super::*;
 use crate::registry::{RegisterError, Registration, Registry};
 use forebay_cc::Init;
 use forebay_cc::newreno::{NewReno, Params};
+use std::path::PathBuf;
 use std::sync::{Arc, Mutex};
 
 /// The parameters that a controller was last made with.
@@ -34,7 +35,7 @@ fn scenario_with(seen: &Seen, set: &[&str]) -> Result<Scenario, ScenarioError> {
         registry: Arc::new(registry),
         ..LoadOptions::default()
     };
-    ScenarioText::of(SMALL, "<text>").scenario(&options)
+    ScenarioText::of(SMALL.to_string(), "<text>".to_string(), PathBuf::new()).scenario(&options)
 }
 
 #[test]

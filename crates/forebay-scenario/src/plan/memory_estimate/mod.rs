@@ -25,6 +25,7 @@ use serde::Serialize;
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use traffic::Traffic;
+pub(in crate::plan) use traffic::hops;
 
 /// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6
 /// MiB is the peak of `run s1`.
@@ -187,7 +188,7 @@ impl MemoryEstimate {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize)]
 pub struct RunMemory {
     /// Estimate of what the run needs, the program included, in MiB. Several runs share a process,
-    /// in which no one of them can be measured: what the process took is in `SweepMemory` of
+    /// in which no one of them can be measured: what the process took is in `BatchMemory` of
     /// `forebay-lab`.
     pub need_mib: f64,
     /// What takes most of that: "the program", "buffers of files", "connections", "routes",

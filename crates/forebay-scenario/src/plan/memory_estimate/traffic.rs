@@ -194,7 +194,7 @@ fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
 
 /// Links on the way of a packet: two of hosts, and the diameter of a random network of this many
 /// routers of this many links.
-fn hops(spec: &NetSpec) -> f64 {
+pub(in crate::plan) fn hops(spec: &NetSpec) -> f64 {
     let routers = spec.nodes.iter().filter(|node| !matches!(node.kind, NodeKind::Host)).count();
     let between = |link: &&LinkSpec| !is_host(spec, link.from) && !is_host(spec, link.to);
     let links = spec.links.iter().filter(between).count();

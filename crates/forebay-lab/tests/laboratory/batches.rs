@@ -3,8 +3,8 @@
 use crate::{results_in, scenario};
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use forebay_lab::{
-    CaptureLimit, Outputs, RunError, RunOptions, Store, StoreError, Summary, Sweep, SweepOptions,
-    SweepPlan, SweepProgress, sweep,
+    Batch, BatchOptions, BatchPlan, BatchProgress, CaptureLimit, Outputs, RunError, RunOptions,
+    Store, StoreError, Summary, batch,
 };
 use parquet::basic::{Compression, Encoding, Type};
 use parquet::file::reader::{FileReader, SerializedFileReader};
@@ -17,20 +17,20 @@ fn protocols() -> Vec<String> {
     ["newreno", "cubic"].map(String::from).to_vec()
 }
 
-fn sweep_all(scenario: &Scenario, jobs: usize, run: RunOptions<'_>) -> Sweep {
+fn batch_of_all(scenario: &Scenario, jobs: usize, run: RunOptions<'_>) -> Batch {
     let protocols = protocols();
-    let plan = SweepPlan { scenario, protocols: &protocols, seeds: &[3, 1, 2, 1] };
-    sweep(&plan, &SweepOptions { jobs, run, progress: None })
+    let plan = BatchPlan { scenario, protocols: &protocols, seeds: &[3, 1, 2, 1] };
+    batch(&plan, &BatchOptions { jobs, run, progress: None })
 }
 
-/// Sweep into a folder.
+/// Batch into a folder.
 fn results(scenario: &Scenario, jobs: usize, target: &Path) -> Summary {
     let store = Store::create(target).unwrap();
     let outputs = Outputs::to(&store);
     let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
-    let sweep = sweep_all(scenario, jobs, run);
-    assert!(sweep.error.is_none() && sweep.missing.is_empty() && !sweep.cancelled);
-    let summary = Summary::new("small", scenario, sweep);
+    let batch = batch_of_all(scenario, jobs, run);
+    assert!(batch.error.is_none() && batch.missing.is_empty() && !batch.cancelled);
+    let summary = Summary::new("small", scenario, batch);
     store.finish(scenario, &summary).unwrap();
     summary
 }
@@ -162,15 +162,15 @@ fn a_failing_write_leaves_nothing_and_spares_what_was_there() {
     let store = Store::replace(&target).unwrap();
     let outputs = Outputs { capture: Some(CaptureLimit(50_000)), ..Outputs::to(&store) };
     let run = RunOptions { record: Some(&outputs), ..RunOptions::default() };
-    let sweep = sweep_all(&scenario, 1, run);
-    let (key, error) = sweep.error.as_ref().unwrap();
+    let batch = batch_of_all(&scenario, 1, run);
+    let (key, error) = batch.error.as_ref().unwrap();
     assert_eq!((key.protocol.as_str(), key.seed), ("newreno", 3));
     let RunError::Record(error) = error else { panic!("{error}") };
     let error = error.downcast_ref().expect("an error of the store");
     assert!(matches!(error, StoreError::CaptureTooLong { limit_bytes: 50_000, .. }), "{error}");
-    assert_eq!((sweep.runs.len(), sweep.missing.len(), sweep.cancelled), (0, 6, false));
-    assert_eq!(sweep.missing[1].why, "not started");
-    store.finish(&scenario, &Summary::new("small", &scenario, sweep)).unwrap();
+    assert_eq!((batch.runs.len(), batch.missing.len(), batch.cancelled), (0, 6, false));
+    assert_eq!(batch.missing[1].why, "not started");
+    store.finish(&scenario, &Summary::new("small", &scenario, batch)).unwrap();
     assert_eq!(results_in(folder.path()), ["out"]);
     assert!(kept(&target) == serde_json::to_string_pretty(&before).unwrap() + "\n");
 }
@@ -183,28 +183,29 @@ fn a_folder_lost_on_the_way_is_an_error_and_leaves_nothing() {
     let [partial] = &results_in(folder.path())[..] else { panic!("one folder in the making") };
     assert!(partial.starts_with("out.partial-"), "{partial}");
     std::fs::remove_dir_all(folder.path().join(partial)).unwrap();
-    let summary = Summary::new("small", &scenario, sweep_all(&scenario, 4, RunOptions::default()));
+    let summary =
+        Summary::new("small", &scenario, batch_of_all(&scenario, 4, RunOptions::default()));
     let error = store.finish(&scenario, &summary).unwrap_err().to_string();
     assert!(error.contains("cannot create") && error.contains("scenario.toml"), "{error}");
     assert!(results_in(folder.path()).is_empty());
 }
 
 /// Runs of two protocols with three seeds, one at a time, interrupted when this many have finished.
-fn interrupted_after(finished: usize) -> Sweep {
+fn interrupted_after(finished: usize) -> Batch {
     let (scenario, protocols, flag) = (scenario(&[]), protocols(), AtomicBool::new(false));
-    let plan = SweepPlan { scenario: &scenario, protocols: &protocols, seeds: &[3, 1, 2] };
+    let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &[3, 1, 2] };
     let run = RunOptions { cancel: Some(&flag), ..RunOptions::default() };
-    let tell = |progress: &SweepProgress| {
+    let tell = |progress: &BatchProgress| {
         if progress.finished >= finished {
             flag.store(true, Ordering::Relaxed);
         }
     };
-    sweep(&plan, &SweepOptions { jobs: 1, run, progress: Some(&tell) })
+    batch(&plan, &BatchOptions { jobs: 1, run, progress: Some(&tell) })
 }
 
 /// Whatever is left can be compared: the same seeds under each protocol.
 #[test]
-fn an_interrupted_sweep_keeps_the_same_seeds_of_all_protocols() {
+fn an_interrupted_batch_keeps_the_same_seeds_of_all_protocols() {
     let both = |seeds: &[u64]| -> Vec<(String, u64)> {
         protocols().into_iter().flat_map(|p| seeds.iter().map(move |&s| (p.clone(), s))).collect()
     };
@@ -212,11 +213,11 @@ fn an_interrupted_sweep_keeps_the_same_seeds_of_all_protocols() {
     // One run of a seed is left out where another seed is whole; with nothing else it stays.
     let expected = [(1, first), (2, both(&[3])), (3, both(&[3])), (4, both(&[3, 1]))];
     for (finished, expected) in expected {
-        let sweep = interrupted_after(finished);
-        assert!(sweep.cancelled && sweep.error.is_none());
-        let kept: Vec<_> = sweep.runs.iter().map(|run| (run.protocol.clone(), run.seed)).collect();
+        let batch = interrupted_after(finished);
+        assert!(batch.cancelled && batch.error.is_none());
+        let kept: Vec<_> = batch.runs.iter().map(|run| (run.protocol.clone(), run.seed)).collect();
         assert_eq!(kept, expected, "after {finished}");
-        let mut all: Vec<_> = sweep.missing.iter().map(|m| (m.protocol.clone(), m.seed)).collect();
+        let mut all: Vec<_> = batch.missing.iter().map(|m| (m.protocol.clone(), m.seed)).collect();
         assert!(all.is_sorted_by_key(|(protocol, _)| std::cmp::Reverse(protocol.clone())));
         all.extend(kept);
         all.sort();

@@ -1,7 +1,7 @@
 //! Many seeds and protocols, in parallel.
 
 use crate::memory;
-use crate::result::{RunKey, Sweep, SweepMemory};
+use crate::result::{Batch, BatchMemory, RunKey};
 use crate::run_one;
 use forebay_reference::ReferenceCache;
 use forebay_run::{Missing, Progress, RunError, RunOptions, RunResult};
@@ -13,7 +13,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
 /// What to run.
 #[derive(Clone, Copy)]
-pub struct SweepPlan<'a> {
+pub struct BatchPlan<'a> {
     /// The scenario.
     pub scenario: &'a Scenario,
     /// The protocols, by name.
@@ -24,18 +24,18 @@ pub struct SweepPlan<'a> {
 
 /// How to run them.
 #[derive(Clone, Copy)]
-pub struct SweepOptions<'a> {
+pub struct BatchOptions<'a> {
     /// Runs at the same time, at least 1.
     pub jobs: usize,
     /// How each is run; `progress` of it is not used.
     pub run: RunOptions<'a>,
     /// Receives progress several times a second, from any thread.
-    pub progress: Option<&'a (dyn Fn(&SweepProgress) + Sync)>,
+    pub progress: Option<&'a (dyn Fn(&BatchProgress) + Sync)>,
 }
 
-/// How far a sweep is.
+/// How far a batch is.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct SweepProgress {
+pub struct BatchProgress {
     /// Runs that have finished.
     pub finished: usize,
     /// Runs in all.
@@ -44,7 +44,7 @@ pub struct SweepProgress {
     pub fraction: f64,
 }
 
-impl SweepPlan<'_> {
+impl BatchPlan<'_> {
     /// How many of the runs go in parallel if `wanted` are wanted, each in this many threads, and
     /// with series if that is true: no more than fit into the memory that is available, with the
     /// results of all; where that is unknown, as many as are wanted. A protocol that cannot be
@@ -68,18 +68,18 @@ impl SweepPlan<'_> {
 /// compared whenever it stops. A run that fails stops those that have not begun, but one that
 /// panics does not; cancelling stops all.
 ///
-/// What is left of a sweep that was cancelled has the same seeds under each protocol. Of one that
+/// What is left of a batch that was cancelled has the same seeds under each protocol. Of one that
 /// did not finish a seed under all of them it has one seed, under those that finished it.
 ///
 /// Results depend neither on the number of jobs nor on what finishes first. Memory: `jobs`
 /// simulations at a time, and the results of the runs that have finished, about 200 bytes per flow
 /// of each.
-pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
-    assert!(options.jobs > 0, "a sweep needs a job");
+pub fn batch(plan: &BatchPlan<'_>, options: &BatchOptions<'_>) -> Batch {
+    assert!(options.jobs > 0, "a batch needs a job");
     let keys = keys_of(plan);
-    let (state, known) = (SweepState::new(keys.len(), options), ReferenceCache::default());
+    let (state, known) = (BatchState::new(keys.len(), options), ReferenceCache::default());
     let run = RunOptions { known: Some(&known), ..options.run };
-    let options = &SweepOptions { run, ..*options };
+    let options = &BatchOptions { run, ..*options };
     let jobs = options.jobs.min(keys.len());
     memory::reset_peak();
     std::thread::scope(|scope| {
@@ -87,17 +87,17 @@ pub fn sweep(plan: &SweepPlan<'_>, options: &SweepOptions<'_>) -> Sweep {
             scope.spawn(|| work(plan, &keys, &state, options));
         }
     });
-    let mut sweep = collect(keys, state, options);
-    sweep.memory = memory_of(&sweep.runs, jobs);
-    sweep
+    let mut batch = collect(keys, state, options);
+    batch.memory = memory_of(&batch.runs, jobs);
+    batch
 }
 
 /// Of runs that are over. What was available before them is known to the code that chose the number
 /// of jobs.
-fn memory_of(runs: &[RunResult], jobs: usize) -> SweepMemory {
+fn memory_of(runs: &[RunResult], jobs: usize) -> BatchMemory {
     let tenths = |mib: f64| (mib * 10.0).round() / 10.0;
     let peak_mib = memory::peak_mib();
-    SweepMemory {
+    BatchMemory {
         jobs,
         fewer_jobs: None,
         need_mib: runs.iter().map(|run| run.memory.need_mib).fold(0.0, f64::max),
@@ -108,7 +108,7 @@ fn memory_of(runs: &[RunResult], jobs: usize) -> SweepMemory {
 }
 
 /// The runs in the order in which they begin: for each seed all protocols.
-fn keys_of(plan: &SweepPlan<'_>) -> Vec<RunKey> {
+fn keys_of(plan: &BatchPlan<'_>) -> Vec<RunKey> {
     let of = |&seed: &u64| {
         plan.protocols.iter().map(move |protocol| RunKey { protocol: protocol.clone(), seed })
     };
@@ -119,19 +119,19 @@ fn keys_of(plan: &SweepPlan<'_>) -> Vec<RunKey> {
 }
 
 /// What the threads share.
-struct SweepState<'a> {
+struct BatchState<'a> {
     next: AtomicUsize,
     finished: AtomicUsize,
     failed: AtomicBool,
     results: Vec<OnceLock<Result<RunResult, RunError>>>,
     /// The share of each run that is done, in millionths.
     shares: Vec<AtomicUsize>,
-    progress: Option<&'a (dyn Fn(&SweepProgress) + Sync)>,
+    progress: Option<&'a (dyn Fn(&BatchProgress) + Sync)>,
 }
 
-impl<'a> SweepState<'a> {
-    fn new(runs: usize, options: &SweepOptions<'a>) -> SweepState<'a> {
-        SweepState {
+impl<'a> BatchState<'a> {
+    fn new(runs: usize, options: &BatchOptions<'a>) -> BatchState<'a> {
+        BatchState {
             next: AtomicUsize::new(0),
             finished: AtomicUsize::new(0),
             failed: AtomicBool::new(false),
@@ -146,12 +146,12 @@ impl<'a> SweepState<'a> {
         let millionths: usize = self.shares.iter().map(|s| s.load(Ordering::Relaxed)).sum();
         let runs = self.shares.len();
         let fraction = millionths as f64 * 1e-6 / runs as f64;
-        tell(&SweepProgress { finished: self.finished.load(Ordering::Relaxed), runs, fraction });
+        tell(&BatchProgress { finished: self.finished.load(Ordering::Relaxed), runs, fraction });
     }
 }
 
 /// One thread: take the next run until there is none.
-fn work(plan: &SweepPlan<'_>, keys: &[RunKey], state: &SweepState<'_>, options: &SweepOptions<'_>) {
+fn work(plan: &BatchPlan<'_>, keys: &[RunKey], state: &BatchState<'_>, options: &BatchOptions<'_>) {
     let cancelled = || options.run.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
     while !state.failed.load(Ordering::Relaxed) && !cancelled() {
         let run = state.next.fetch_add(1, Ordering::Relaxed);
@@ -173,7 +173,7 @@ fn work(plan: &SweepPlan<'_>, keys: &[RunKey], state: &SweepState<'_>, options: 
 }
 
 /// What the runs gave: by protocol, then by seed, in the orders given.
-fn collect(keys: Vec<RunKey>, state: SweepState<'_>, options: &SweepOptions<'_>) -> Sweep {
+fn collect(keys: Vec<RunKey>, state: BatchState<'_>, options: &BatchOptions<'_>) -> Batch {
     let mut protocols: Vec<String> = Vec::new();
     for key in &keys {
         if !protocols.contains(&key.protocol) {
@@ -183,29 +183,29 @@ fn collect(keys: Vec<RunKey>, state: SweepState<'_>, options: &SweepOptions<'_>)
     let place = |protocol: &String| protocols.iter().position(|known| known == protocol);
     let mut done: Vec<_> = keys.into_iter().zip(state.results).collect();
     done.sort_by_key(|(key, _)| place(&key.protocol));
-    let mut sweep = Sweep::default();
+    let mut batch = Batch::default();
     for (key, slot) in done {
         let why = match slot.into_inner() {
             Some(Ok(result)) => {
-                sweep.runs.push(result);
+                batch.runs.push(result);
                 continue;
             }
             Some(Err(RunError::Cancelled)) => "interrupted".to_string(),
             Some(Err(error)) => {
                 let why = error.to_string();
-                sweep.error.get_or_insert((key.clone(), error));
+                batch.error.get_or_insert((key.clone(), error));
                 why
             }
             None => "not started".to_string(),
         };
-        sweep.missing.push(Missing { protocol: key.protocol, seed: key.seed, why });
+        batch.missing.push(Missing { protocol: key.protocol, seed: key.seed, why });
     }
     let flag = options.run.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed));
-    sweep.cancelled = flag && !sweep.missing.is_empty();
-    if sweep.cancelled && sweep.error.is_none() {
-        keep_alike(&mut sweep, &protocols);
+    batch.cancelled = flag && !batch.missing.is_empty();
+    if batch.cancelled && batch.error.is_none() {
+        keep_alike(&mut batch, &protocols);
     }
-    sweep
+    batch
 }
 
 /// Why a run is missing that finished.
@@ -213,22 +213,22 @@ pub const LEFT_OUT: &str = "finished, and left out: not every protocol has this 
 
 /// Leave out runs with seeds that not all protocols have; where there is no such seed, all runs but
 /// those of the seed that most have.
-fn keep_alike(sweep: &mut Sweep, protocols: &[String]) {
+fn keep_alike(batch: &mut Batch, protocols: &[String]) {
     let mut counts: BTreeMap<u64, usize> = BTreeMap::new();
-    sweep.runs.iter().for_each(|run| *counts.entry(run.seed).or_default() += 1);
+    batch.runs.iter().for_each(|run| *counts.entry(run.seed).or_default() += 1);
     let most = counts.values().copied().max().unwrap_or(0);
-    let best = sweep.runs.iter().map(|run| run.seed).find(|seed| counts[seed] == most);
+    let best = batch.runs.iter().map(|run| run.seed).find(|seed| counts[seed] == most);
     let is_kept = |run: &RunResult| {
         if most == protocols.len() { counts[&run.seed] == most } else { Some(run.seed) == best }
     };
     let (kept, left): (Vec<_>, Vec<_>) =
-        std::mem::take(&mut sweep.runs).into_iter().partition(is_kept);
-    sweep.runs = kept;
-    sweep.missing.extend(left.into_iter().map(|RunResult { protocol, seed, .. }| Missing {
+        std::mem::take(&mut batch.runs).into_iter().partition(is_kept);
+    batch.runs = kept;
+    batch.missing.extend(left.into_iter().map(|RunResult { protocol, seed, .. }| Missing {
         protocol,
         seed,
         why: LEFT_OUT.to_string(),
     }));
     let place = |protocol: &String| protocols.iter().position(|known| known == protocol);
-    sweep.missing.sort_by_key(|run| place(&run.protocol));
+    batch.missing.sort_by_key(|run| place(&run.protocol));
 }
