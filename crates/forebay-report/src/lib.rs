@@ -41,7 +41,7 @@ mod scatter;
 pub mod schema;
 mod series;
 mod settings;
-mod sweep_rows;
+mod sweep;
 mod tables;
 
 pub use axis::{Axis, round_above};
@@ -55,7 +55,8 @@ pub use network::Network;
 pub use network_drawing::SVG_HEAD;
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, PUBLISHED, Series};
-pub use sweep_rows::{Cell, SweepRows, sweep_rows};
+pub use sweep::rows::{Cell, SweepRows, sweep_rows};
+pub use sweep::write_sweep_report;
 
 use data::{Data, OverAll, RunPanels};
 use downsample::{COARSEST, FINEST};

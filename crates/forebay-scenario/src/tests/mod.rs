@@ -19,6 +19,7 @@ mod protocols;
 mod reassembly;
 mod routes;
 mod sizes;
+mod sweep;
 mod together;
 mod topology;
 mod variants;
