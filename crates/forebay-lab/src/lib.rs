@@ -11,6 +11,7 @@ mod bench;
 mod buffer_limits;
 mod clock;
 mod error;
+mod export;
 mod memory;
 mod observe;
 mod outputs;
@@ -27,6 +28,7 @@ pub use bench::{
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
 pub use error::StoreError;
+pub use export::{ExportError, ExportFormat, export};
 pub use forebay_metrics::{FLOW_COLUMNS, FlowColumn};
 pub use forebay_reference as reference;
 pub use forebay_report as report;
@@ -36,7 +38,9 @@ pub use forebay_run::{
 };
 pub use forebay_scenario as scenario;
 pub use memory::available_bytes;
-pub use observe::{CaptureFilter, CaptureLimit, EventWriter, UnknownLink, directed_links};
+pub use observe::{
+    CaptureFilter, CaptureLimit, EventWriter, LinkLogError, UnknownLink, directed_links,
+};
 pub use outputs::Outputs;
 pub use result::{RunKey, Sweep, SweepMemory};
 pub use store::Store;
