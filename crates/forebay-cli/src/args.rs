@@ -44,6 +44,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Join the folders of the shards of a sweep
     Merge(MergeArgs),
+    /// Write a results folder in a format of other programs: CSV, qlog
+    Export(ExportArgs),
     /// List protocols, disciplines, presets, scenarios, metrics and experiments
     List(ListArgs),
     /// Explain a protocol, discipline, preset, scenario, metric or scenario key
@@ -375,6 +377,14 @@ pub struct PacketArgs {
     /// Bytes of each packet that the capture keeps, from the IP header on [default: all]
     #[arg(long, requires = "pcap", value_name = "BYTES", value_parser = snap_bytes)]
     pub snaplen: Option<u32>,
+    /// Also write flow-monitor-PROTOCOL-SEED.xml, the totals of each flow and direction as ns-3's
+    /// FlowMonitor writes them; needs --out
+    #[arg(long, requires = "out")]
+    pub flow_monitor: bool,
+    /// Also write mm-link-PROTOCOL-SEED-LINK.log for each of these directed links, such as 0-2,2-0,
+    /// as mahimahi's mm-link writes it; needs --out
+    #[arg(long, requires = "out", value_name = "LINKS")]
+    pub mm_link: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -441,6 +451,35 @@ pub struct ReportArgs {
     /// folders the same protocol in the first]
     #[arg(long, value_name = "PROTOCOL")]
     pub baseline: Option<String>,
+}
+
+/// A format of `forebay export`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportTo {
+    /// Each Parquet file as comma-separated values
+    Csv,
+    /// cwnd, RTT and pacing rate of each flow as a JSON text sequence, for qvis
+    Qlog,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay run dumbbell --out results
+  forebay export csv results --out csv
+  forebay export qlog results --out qlog
+
+Logs of packets are written while a scenario runs: see --pcap, --flow-monitor and
+--mm-link of `forebay run`.")]
+pub struct ExportArgs {
+    /// The format
+    #[arg(value_name = "FORMAT")]
+    pub format: ExportTo,
+    /// A folder that `forebay run --out` wrote
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The new folder for the files
+    #[arg(long, short, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]
