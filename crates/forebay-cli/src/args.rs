@@ -198,6 +198,9 @@ pub struct LiveArgs {
     #[arg(long, value_name = "HOST=NAME", value_parser = crate::kernel_choice::choice)]
     #[arg(conflicts_with = "paced")]
     pub kernel: Vec<KernelChoice>,
+    /// Run it even if the scenario is too fast for this machine
+    #[arg(long, conflicts_with = "paced")]
+    pub anyway: bool,
     #[command(flatten)]
     pub results: ResultArgs,
 }
@@ -213,13 +216,15 @@ pub struct LiveRun {
     pub paced: bool,
     /// Hosts of the kernel.
     pub kernel: Vec<KernelChoice>,
+    /// Whether or not the machine is fast enough.
+    pub anyway: bool,
 }
 
 impl LiveArgs {
     /// With a scenario of this name: what it shares with `forebay run`, and the rest.
     #[cfg(target_os = "linux")]
     pub fn into_run(self, scenario: &str) -> LiveRun {
-        let LiveArgs { protocol, seed, set, record, paced, kernel, results, .. } = self;
+        let LiveArgs { protocol, seed, set, record, paced, kernel, anyway, results, .. } = self;
         let run = RunArgs {
             protocol,
             seeds: Seeds(vec![seed]),
@@ -228,7 +233,7 @@ impl LiveArgs {
             results,
             ..RunArgs::quiet(scenario.to_string())
         };
-        LiveRun { run, record, paced, kernel }
+        LiveRun { run, record, paced, kernel, anyway }
     }
 }
 
@@ -236,13 +241,14 @@ impl CompareArgs {
     /// What its runs share with those of `forebay live`.
     #[cfg(target_os = "linux")]
     pub fn into_run(self, scenario: &str) -> LiveRun {
-        let CompareArgs { protocol, seeds, set, kernel, results, .. } = self;
+        let CompareArgs { protocol, seeds, set, kernel, anyway, results, .. } = self;
         let quiet = RunArgs::quiet(scenario.to_string());
         LiveRun {
             run: RunArgs { protocol, seeds, set, results, ..quiet },
             record: None,
             paced: false,
             kernel,
+            anyway,
         }
     }
 }
@@ -302,6 +308,9 @@ pub struct CompareArgs {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "HOST=NAME", value_parser = crate::kernel_choice::choice)]
     pub kernel: Vec<KernelChoice>,
+    /// Run it even if the scenario is too fast for this machine
+    #[arg(long)]
+    pub anyway: bool,
     /// Print the judged figures as Markdown, for pages
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,

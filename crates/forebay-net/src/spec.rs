@@ -13,8 +13,8 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
-pub use forebay_queue::SchemeSpec;
-use forebay_queue::{AnyDiscipline, DropTail, Limit, PortInit};
+use forebay_queue::{AnyDiscipline, DropTail, PortInit};
+pub use forebay_queue::{Limit, SchemeSpec};
 pub use forebay_router::{EqualCosts, ForwardingSpec, MAX_TREES, RouteRule};
 use forebay_signal::inrpp::guard::Carrier;
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal};
@@ -209,9 +209,15 @@ impl FlowSpec {
     pub fn is_endless(&self) -> bool {
         self.bytes.is_none() && self.stop().is_none()
     }
-    /// When it starts, if that is known before the run: not of a flow that follows another.
+    /// When it starts, if that is known before the run: not of a flow that follows another, or that
+    /// waits for somebody to connect.
     pub fn known_start(&self) -> Option<Time> {
-        self.after().is_none().then_some(self.start)
+        let is_known = self.after().is_none() && self.listen().is_none();
+        is_known.then_some(self.start)
+    }
+    /// The port at which its server waits for whoever connects.
+    pub fn listen(&self) -> Option<u16> {
+        self.life.as_ref()?.listen
     }
     /// The flow that it follows.
     pub fn after(&self) -> Option<After> {

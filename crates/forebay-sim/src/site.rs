@@ -10,7 +10,7 @@
 mod doors;
 mod streams;
 
-pub use doors::{Exit, SiteOptions};
+pub use doors::{Exit, RealWires, SiteOptions};
 
 use crate::driver::{EntityKind, KIND_SHIFT, SimDriver};
 use crate::event_queue::Entity;
@@ -131,6 +131,13 @@ impl Site {
 
     #[inline(never)]
     fn handle_other(&mut self, entity: Entity) {
+        self.handle_any(entity);
+        if self.doors.is_some() {
+            self.fabric.send_answers();
+        }
+    }
+    #[inline(always)]
+    fn handle_any(&mut self, entity: Entity) {
         let (kind, index) = EntityKind::split(entity);
         let (now, link, node) = (self.now, LinkId(index), NodeId(index));
         let meant = match kind {

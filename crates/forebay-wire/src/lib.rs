@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod answer;
 pub mod checksum;
 mod emit;
 mod error;
@@ -41,6 +42,7 @@ pub mod pcapng;
 mod plan;
 mod tcp;
 
+pub use answer::{Trouble, echo_reply, icmp_error, protocol_of, reset};
 pub use emit::{emit, emit_payload};
 pub use error::ParseError;
 pub use join::join;

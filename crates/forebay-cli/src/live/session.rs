@@ -11,11 +11,13 @@ use forebay_lab::scenario::Scenario;
 use forebay_lab::{Batch, Store, WireReport};
 use forebay_live::wire::Count;
 use forebay_live::{
-    Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, Priority, place_of, run_live,
+    Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, Priority, os_secret, place_of,
+    run_live,
 };
 use forebay_net::NetSpec;
-use forebay_sim::SiteOptions;
+use forebay_sim::{RealWires, SiteOptions};
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -90,15 +92,17 @@ impl Session<'_> {
             ring_frames: RING_FRAMES,
             seals: last,
         };
+        let real = Some(RealWires { secret: os_secret().map_err(no_secret)? });
         let folder = match &args.record {
             Some(folder) => RecordFolder::create(folder, scenario, protocol, seed)
                 .map_err(|error| Failure::input(format!("--record: {error}")))?,
             None => RecordFolder::unnamed(scenario, protocol, seed),
         };
+        let folder = folder.with_real(real);
         let mut keepers = keepers(&plan, &folder)?;
         let equip = |node, _: &_| {
             let keeper = keepers.remove(&node).expect("there is one for each node");
-            (SiteOptions::default(), keeper)
+            (SiteOptions { real, ..SiteOptions::default() }, keeper)
         };
         let reports = watched(self, &plan, cancel, |started| {
             run_live(&plan, cancel, equip, |_, clock| {
@@ -147,6 +151,10 @@ impl Session<'_> {
         }
         Ok(Lived { record, report })
     }
+}
+
+fn no_secret(error: io::Error) -> Failure {
+    Failure::Impossible(format!("/dev/urandom gives no random numbers: {error}"))
 }
 
 /// A record for each node.

@@ -2,8 +2,9 @@
 
 use crate::ports::PortTable;
 use crate::spec::{
-    ChannelSpec, LinkSpec, Look, NetEvent, NetSpec, NodeKind, SpecError, SpoofedPacket,
+    ChannelSpec, FlowSpec, LinkSpec, Look, NetEvent, NetSpec, NodeKind, SpecError, SpoofedPacket,
 };
+use crate::workload::FIRST_PORT;
 use forebay_base::{FlowId, IpVersion, NodeId, PortId};
 use forebay_router::MAX_TREES;
 
@@ -119,6 +120,17 @@ pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecE
             }
         }
     }
+    let wrong = |(index, flow): (usize, &FlowSpec)| {
+        let port = flow.listen()?;
+        let why = match () {
+            () if !(1..FIRST_PORT).contains(&port) => "it listens at a port that hosts give out",
+            () if flow.paths.len() > 1 => "a flow that waits for whoever connects has one path",
+            () if flow.after().is_some() => "a flow that waits for whoever connects follows none",
+            () => return None,
+        };
+        Some(SpecError::Unsound { part: "flow", index, why })
+    };
+    spec.flows.iter().enumerate().find_map(wrong).map_or(Ok(()), Err)?;
     crate::followers::check(&spec.flows)
 }
 

@@ -227,7 +227,12 @@ impl<D: Driver> Fabric<D> {
                     self.send(node, link, first);
                     packet = rest;
                 }
-                Err(uncut) => return self.end(node, uncut.packet, DropReason::TooBig),
+                Err(uncut) => {
+                    if self.answers.is_some() {
+                        self.answer_too_big(node, &uncut.packet, mtu);
+                    }
+                    return self.end(node, uncut.packet, DropReason::TooBig);
+                }
             }
         }
         self.send(node, link, packet);
