@@ -32,6 +32,7 @@ mod link_set;
 mod mail;
 mod ring_to_ring;
 mod routers;
+mod touch;
 mod transit;
 
 pub use driver::{Deadline, Driver, PacketEvent};

@@ -121,6 +121,13 @@ impl Host {
         let entry = self.interfaces[interface.index()].add_entry(socket, path);
         self.sockets[socket.index()].add_place(interface.0, entry);
     }
+    /// Load what a packet for the first socket touches, for no one to wait for.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        if let Some(connection) = self.sockets.first().and_then(Socket::connection) {
+            connection.touch();
+        }
+    }
     /// The sockets.
     pub fn sockets(&self) -> &[Socket] {
         &self.sockets
