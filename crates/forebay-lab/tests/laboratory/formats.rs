@@ -6,7 +6,7 @@ use crate::{results_in, scenario};
 use forebay_base::LinkId;
 use forebay_lab::scenario::Scenario;
 use forebay_lab::{
-    CaptureLimit, ExportError, ExportFormat, Outputs, RunOptions, RunResult, Store, Summary, Sweep,
+    Batch, CaptureLimit, ExportError, ExportFormat, Outputs, RunOptions, RunResult, Store, Summary,
     export, run_one,
 };
 use std::collections::BTreeMap;
@@ -32,8 +32,8 @@ fn written(scenario: &Scenario) -> Written {
     };
     let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
     let result = run_one(scenario, "newreno", 1, &options).unwrap();
-    let sweep = Sweep { runs: vec![result.clone()], ..Sweep::default() };
-    store.finish(scenario, &Summary::new("small", scenario, sweep)).unwrap();
+    let batch = Batch { runs: vec![result.clone()], ..Batch::default() };
+    store.finish(scenario, &Summary::new("small", scenario, batch)).unwrap();
     Written { _folder: folder, target, result }
 }
 

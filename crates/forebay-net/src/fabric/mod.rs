@@ -33,6 +33,7 @@ mod link_set;
 mod mail;
 mod ring_to_ring;
 mod routers;
+mod touch;
 mod transit;
 
 pub use answers::{AnswerCounts, MAX_ANSWERS_PER_S};
