@@ -352,7 +352,8 @@ pub(crate) fn of_row(
     let chunk_bytes = mss_bytes as u32;
     let write = rate.map(|rate| Writing { rate: Some(rate), chunk_bytes, periods: None });
     let stop = stop.map(|stop| Time::ZERO + stop);
-    let life = AppSchedule { after: None, stop, write, answer_bytes: 0, listen: None, spare: false };
+    let life =
+        AppSchedule { after: None, stop, write, answer_bytes: 0, listen: None, spare: false };
     Ok((start, (life != AppSchedule::default()).then_some(life), after))
 }
 
