@@ -45,7 +45,7 @@ pub use ports::PortTable;
 pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use spec::{
     ChannelSpec, EqualCosts, EventSpec, FlowSpec, ForwardingSpec, Knowledge, Limit, LinkSpec, Look,
-    MAX_TREES, MakeDiscipline, NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, Replay, RouteRule,
-    SchemeSpec, SpecError, SpoofedPacket, TransportSpec,
+    MAX_TREES, MakeDiscipline, NetEvent, NetSpec, NodeKind, NodeSpec, Prefix, QueueSpec, Replay,
+    RouteRule, SchemeSpec, SpecError, SpoofedPacket, TransportSpec,
 };
 pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

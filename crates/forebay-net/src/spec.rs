@@ -19,6 +19,7 @@ pub use forebay_router::{EqualCosts, ForwardingSpec, MAX_TREES, RouteRule};
 use forebay_signal::inrpp::guard::Carrier;
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal};
 use forebay_transport::TcpConfig;
+pub use forebay_wire::Prefix;
 
 /// A network with its workload.
 #[derive(Clone, Default)]
@@ -42,6 +43,8 @@ pub struct NetSpec {
     pub reassembly: ReassemblyLimits,
     /// Hosts with other bounds.
     pub reassembly_of: BTreeMap<NodeId, ReassemblyLimits>,
+    /// Networks outside the address plan, and the host behind whose first interface each is.
+    pub prefixes: Vec<(NodeId, Prefix)>,
 }
 
 impl NetSpec {

@@ -40,6 +40,7 @@ mod patch;
 mod pattern;
 pub mod pcapng;
 mod plan;
+mod prefix;
 mod tcp;
 
 pub use answer::{Trouble, echo_reply, icmp_error, protocol_of, reset};
@@ -50,6 +51,7 @@ pub use parse::parse;
 pub use patch::patch;
 pub use pattern::Pattern;
 pub use plan::{AddressPlan, PlanError};
+pub use prefix::{Prefix, PrefixError};
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]

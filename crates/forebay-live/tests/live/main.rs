@@ -35,6 +35,7 @@ const CASES: &[Case] = &[
     ("a_dumbbell_is_done_again", runs::a_dumbbell_is_done_again),
     ("a_run_that_is_stopped_reports", runs::a_run_that_is_stopped_reports),
     ("kernels_talk_over_a_router", runs::kernels_talk_over_a_router),
+    ("kernels_talk_over_a_prefix", runs::kernels_talk_over_a_prefix),
     ("curl_fetches_and_uploads", runs::curl_fetches_and_uploads),
     ("curl_comes_back_to_a_listener", listener::curl_comes_back_to_a_listener),
     ("a_signal_reaches_the_child", signals::a_signal_reaches_the_child),

@@ -8,7 +8,7 @@ use forebay_live::wire::Count;
 use forebay_live::{
     Clock, KernelHost, Lab, LivePlan, NodeReport, Record, address_of, os_secret, place_of, run_live,
 };
-use forebay_net::{AppSchedule, NetSpec, Network, Place};
+use forebay_net::{AppSchedule, NetSpec, Network, Place, Prefix};
 use forebay_sim::{Options, RealWires, Simulation, Site, SiteOptions};
 use forebay_testkit::world;
 use forebay_transport::PRESETS;
@@ -175,12 +175,22 @@ pub fn is_halted() -> Outcome {
 
 /// The kernel's TCP from one host to another, over a router of Forebay and links of 20 Mbit/s.
 pub fn kernels_talk_over_a_router() -> Outcome {
+    kernels_talk(None)
+}
+
+/// The same to an address outside the plan: its packets are carried byte for byte.
+pub fn kernels_talk_over_a_prefix() -> Outcome {
+    kernels_talk(Some("192.0.2.0/24".parse()?))
+}
+
+fn kernels_talk(prefix: Option<Prefix>) -> Outcome {
     const BYTES: usize = 2_000_000;
     let mut world = world::World::new();
     let (a, router, b) = (world.host("a"), world.router("router"), world.host("b"));
     let link = world::link(Rate::clamped(20_000_000), Span::from_millis(5), 100_000);
     world.join(a, router, link.clone());
     world.join(router, b, link);
+    world.spec.prefixes.extend(prefix.map(|prefix| (b, prefix)));
     let spec = world.spec;
     let kernel_hosts = BTreeMap::from([a, b].map(|host| (host, KernelHost::Programs)));
     let end = Time::from_secs(30);
@@ -193,7 +203,7 @@ pub fn kernels_talk_over_a_router() -> Outcome {
         ring_frames: 1024,
         seals: true,
     };
-    let to = address_of(&spec, 1, b)?;
+    let to = prefix.map_or(address_of(&spec, 1, b)?, |prefix| prefix.host_address());
     let stop = Arc::new(AtomicBool::new(false));
     let (ended, end) = mpsc::channel();
     let reports = run_with(&plan, &stop, |lab, clock| {

@@ -8,7 +8,7 @@ use crate::injection::{Door, Entrant};
 use crate::observe::Observer;
 use crate::spec_parts::events_of;
 use crate::trace::TraceSum;
-use forebay_base::{DropLog, FlowId, LinkId, Packet, Signature, Span, Time, mix64};
+use forebay_base::{BodyCounts, DropLog, FlowId, LinkId, Packet, Signature, Span, Time, mix64};
 use forebay_net::{
     AnswerCounts, AnyLink, Conservation, DriverError, Fabric, Horizon, NetSpec, Place, SpecError,
     Workload,
@@ -226,6 +226,10 @@ impl Site {
     /// Packets that were answered by ICMP or a reset.
     pub fn answers(&self) -> AnswerCounts {
         self.fabric.answers()
+    }
+    /// How often a packet that is carried as it is needed a buffer.
+    pub fn body_counts(&self) -> BodyCounts {
+        self.fabric.arena.body_counts()
     }
     /// Drops here so far.
     pub fn drops(&self) -> &DropLog {
