@@ -30,7 +30,7 @@ pub use options::{
     MAX_OPTION_BYTES, OptionError, OptionList, SackBlock, SackBlocks, TcpOption, TcpOptions, kind,
 };
 pub use packet::{
-    Arena, Cold, FRAGMENT_HEADER_BYTES, FragmentRange, Handle, IPV4_HEADER_BYTES,
+    Arena, BodyCounts, Cold, FRAGMENT_HEADER_BYTES, FragmentRange, Handle, IPV4_HEADER_BYTES,
     IPV6_HEADER_BYTES, Kind, MAX_TTL, Packet, PacketRing, PacketTransfer, Signature, TcpFields,
     TcpFlags,
 };

@@ -1,11 +1,14 @@
 //! The command line: what may be asked, and the texts that explain it.
 
+mod sweep;
+
+pub use sweep::{MergeArgs, SweepArgs};
+
 #[cfg(target_os = "linux")]
 use crate::kernel_choice::KernelChoice;
 use crate::late::Late;
 use clap::{ArgGroup, Args, Parser, Subcommand, ValueEnum};
 use clap_complete::Shell;
-use forebay_lab::Shard;
 use std::path::PathBuf;
 
 /// Most seeds that one command may ask for.
@@ -44,6 +47,8 @@ pub enum Command {
     Report(ReportArgs),
     /// Join the folders of the shards of a sweep
     Merge(MergeArgs),
+    /// Write a results folder in a format of other programs: CSV, qlog
+    Export(ExportArgs),
     /// List protocols, disciplines, presets, scenarios, metrics and experiments
     List(ListArgs),
     /// Explain a protocol, discipline, preset, scenario, metric or scenario key
@@ -196,6 +201,9 @@ pub struct LiveArgs {
     #[arg(long, value_name = "HOST=NAME", value_parser = crate::kernel_choice::choice)]
     #[arg(conflicts_with = "paced")]
     pub kernel: Vec<KernelChoice>,
+    /// Run it even if the scenario is too fast for this machine
+    #[arg(long, conflicts_with = "paced")]
+    pub anyway: bool,
     #[command(flatten)]
     pub results: ResultArgs,
 }
@@ -211,13 +219,15 @@ pub struct LiveRun {
     pub paced: bool,
     /// Hosts of the kernel.
     pub kernel: Vec<KernelChoice>,
+    /// Whether or not the machine is fast enough.
+    pub anyway: bool,
 }
 
 impl LiveArgs {
     /// With a scenario of this name: what it shares with `forebay run`, and the rest.
     #[cfg(target_os = "linux")]
     pub fn into_run(self, scenario: &str) -> LiveRun {
-        let LiveArgs { protocol, seed, set, record, paced, kernel, results, .. } = self;
+        let LiveArgs { protocol, seed, set, record, paced, kernel, anyway, results, .. } = self;
         let run = RunArgs {
             protocol,
             seeds: Seeds(vec![seed]),
@@ -226,7 +236,7 @@ impl LiveArgs {
             results,
             ..RunArgs::quiet(scenario.to_string())
         };
-        LiveRun { run, record, paced, kernel }
+        LiveRun { run, record, paced, kernel, anyway }
     }
 }
 
@@ -234,13 +244,14 @@ impl CompareArgs {
     /// What its runs share with those of `forebay live`.
     #[cfg(target_os = "linux")]
     pub fn into_run(self, scenario: &str) -> LiveRun {
-        let CompareArgs { protocol, seeds, set, kernel, results, .. } = self;
+        let CompareArgs { protocol, seeds, set, kernel, anyway, results, .. } = self;
         let quiet = RunArgs::quiet(scenario.to_string());
         LiveRun {
             run: RunArgs { protocol, seeds, set, results, ..quiet },
             record: None,
             paced: false,
             kernel,
+            anyway,
         }
     }
 }
@@ -300,48 +311,14 @@ pub struct CompareArgs {
     #[cfg(target_os = "linux")]
     #[arg(long, value_name = "HOST=NAME", value_parser = crate::kernel_choice::choice)]
     pub kernel: Vec<KernelChoice>,
+    /// Run it even if the scenario is too fast for this machine
+    #[arg(long)]
+    pub anyway: bool,
     /// Print the judged figures as Markdown, for pages
     #[arg(long, conflicts_with = "json")]
     pub markdown: bool,
     #[command(flatten)]
     pub results: ResultArgs,
-}
-
-/// Many points of one scenario.
-#[derive(Debug, Default, Args)]
-pub struct SweepArgs {
-    /// Run a point for each value of a key: KEY=V1,V2 or KEY=FROM..TO [log] N (repeatable: every
-    /// value with every value of the others). All points have the same seeds
-    #[arg(long, value_name = "KEY=VALUES")]
-    pub sweep: Vec<String>,
-    /// Go on with the sweep in --out that was stopped: what has finished is not run again
-    #[arg(long, requires = "out")]
-    pub resume: bool,
-    /// Make one of N shares of the runs of a sweep; `forebay merge` joins their folders
-    #[arg(long, value_name = "I/N", requires = "out")]
-    pub shard: Option<Shard>,
-    /// Begin a sweep of more than 100 000 runs
-    #[arg(long)]
-    pub yes: bool,
-}
-
-#[derive(Debug, Args)]
-#[command(after_help = "Examples:
-  forebay run mine.toml --sweep links.0.rate=1Mbit/s,9Mbit/s --shard 1/2 --out a
-  forebay run mine.toml --sweep links.0.rate=1Mbit/s,9Mbit/s --shard 2/2 --out b
-  forebay merge a b --out all            as one machine would have written it
-
-Exit codes: 0 done, 1 it cannot be written, 2 the folders do not belong together.")]
-pub struct MergeArgs {
-    /// The folders of all shards
-    #[arg(value_name = "DIR", required = true)]
-    pub folders: Vec<PathBuf>,
-    /// The new folder
-    #[arg(long, short, value_name = "DIR")]
-    pub out: PathBuf,
-    /// Replace the results that are in the folder of --out
-    #[arg(long)]
-    pub force: bool,
 }
 
 /// What becomes of results.
@@ -375,6 +352,14 @@ pub struct PacketArgs {
     /// Bytes of each packet that the capture keeps, from the IP header on [default: all]
     #[arg(long, requires = "pcap", value_name = "BYTES", value_parser = snap_bytes)]
     pub snaplen: Option<u32>,
+    /// Also write flow-monitor-PROTOCOL-SEED.xml, the totals of each flow and direction as ns-3's
+    /// FlowMonitor writes them; needs --out
+    #[arg(long, requires = "out")]
+    pub flow_monitor: bool,
+    /// Also write mm-link-PROTOCOL-SEED-LINK.log for each of these directed links, such as 0-2,2-0,
+    /// as mahimahi's mm-link writes it; needs --out
+    #[arg(long, requires = "out", value_name = "LINKS")]
+    pub mm_link: Option<String>,
 }
 
 #[derive(Debug, Args)]
@@ -441,6 +426,35 @@ pub struct ReportArgs {
     /// folders the same protocol in the first]
     #[arg(long, value_name = "PROTOCOL")]
     pub baseline: Option<String>,
+}
+
+/// A format of `forebay export`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub enum ExportTo {
+    /// Each Parquet file as comma-separated values
+    Csv,
+    /// cwnd, RTT and pacing rate of each flow as a JSON text sequence, for qvis
+    Qlog,
+}
+
+#[derive(Debug, Args)]
+#[command(after_help = "Examples:
+  forebay run dumbbell --out results
+  forebay export csv results --out csv
+  forebay export qlog results --out qlog
+
+Logs of packets are written while a scenario runs: see --pcap, --flow-monitor and
+--mm-link of `forebay run`.")]
+pub struct ExportArgs {
+    /// The format
+    #[arg(value_name = "FORMAT")]
+    pub format: ExportTo,
+    /// A folder that `forebay run --out` wrote
+    #[arg(value_name = "DIR")]
+    pub folder: PathBuf,
+    /// The new folder for the files
+    #[arg(long, short, value_name = "DIR")]
+    pub out: PathBuf,
 }
 
 #[derive(Debug, Args)]

@@ -15,6 +15,7 @@ mod channel;
 mod completions;
 mod expect;
 mod explain;
+mod export;
 mod failure;
 mod huge_pages;
 mod interrupt;
@@ -111,6 +112,7 @@ fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
         Command::Reproduce(args) => reproduce::reproduce(&args, registry, &mut out, paint),
         Command::Report(args) => report::report(&args, &mut out),
         Command::Merge(args) => merge::merge(&args, &mut out),
+        Command::Export(args) => export::export(&args, &mut out),
         Command::Channel(args) => channel::channel(&args, &mut out, paint),
         Command::Topology(args) => topology::topology(&args, registry, &mut out, paint),
         Command::Bench(args) => bench::bench(&args, &mut out, paint),

@@ -2,7 +2,9 @@
 
 use crate::args::ReportArgs;
 use crate::failure::Failure;
-use forebay_lab::report::{ReportError, write_comparison_against, write_report_against};
+use forebay_lab::report::{
+    ReportError, write_comparison_against, write_report_against, write_sweep_report,
+};
 use std::io::Write;
 use std::path::{Path, PathBuf};
 
@@ -35,6 +37,9 @@ fn written(
     baseline: Option<&str>,
 ) -> Result<PathBuf, ReportError> {
     match (folders, out) {
+        ([folder], None) if baseline.is_none() && folder.join("sweep.json").is_file() => {
+            write_sweep_report(folder)
+        }
         ([folder], None) => write_report_against(folder, baseline),
         (several, out) => {
             let path = out.unwrap_or(Path::new(COMPARISON)).to_path_buf();

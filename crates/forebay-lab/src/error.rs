@@ -1,5 +1,6 @@
 //! Why results cannot be written.
 
+use crate::observe::LinkLogError;
 use forebay_report::ReportError;
 use forebay_run::RunError;
 use std::path::{Path, PathBuf};
@@ -79,6 +80,9 @@ pub enum StoreError {
     /// The page that shows the results cannot be made.
     #[error(transparent)]
     Report(#[from] ReportError),
+    /// The log of a link cannot be written.
+    #[error(transparent)]
+    LinkLog(#[from] LinkLogError),
     /// A capture outgrew its limit.
     #[error("the capture `{}` is longer than its limit of {limit_bytes} bytes", path.display())]
     CaptureTooLong {

@@ -12,6 +12,7 @@ mod bench;
 mod buffer_limits;
 mod clock;
 mod error;
+mod export;
 mod memory;
 mod observe;
 mod outputs;
@@ -29,6 +30,7 @@ pub use bench::{
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
 pub use error::StoreError;
+pub use export::{ExportError, ExportFormat, export};
 pub use forebay_metrics::{FLOW_COLUMNS, FlowColumn};
 pub use forebay_reference as reference;
 pub use forebay_report as report;
@@ -38,7 +40,9 @@ pub use forebay_run::{
 };
 pub use forebay_scenario as scenario;
 pub use memory::available_bytes;
-pub use observe::{CaptureFilter, CaptureLimit, EventWriter, UnknownLink, directed_links};
+pub use observe::{
+    CaptureFilter, CaptureLimit, EventWriter, LinkLogError, UnknownLink, directed_links,
+};
 pub use outputs::Outputs;
 pub use result::{Batch, BatchMemory, RunKey};
 pub use store::Store;
@@ -46,7 +50,7 @@ pub use summary::{Aggregate, Summary};
 pub use sweep::{
     Cell, Manifest, MergeError, Opened, Row, RowResult, Rows, Shard, SweepEnd, SweepFolder,
     SweepOptions, SweepOutcome, SweepPlan, SweepProgress, SweepRecord, SweepRun, SweepTable,
-    estimate_hops, merge, run_point, sweep, sweep_columns,
+    estimate_hops, ignored_keys, merge, run_point, sweep, sweep_columns,
 };
 
 /// Run `scenario` with `protocol` and `seed`, as [`forebay_run::run_one`], and measure its costs.

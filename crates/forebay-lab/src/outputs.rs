@@ -1,7 +1,10 @@
 //! What is kept of runs besides their results.
 
-use crate::observe::{CaptureFilter, CaptureLimit, EventWriter, RunObserver, WantedCapture};
+use crate::observe::{
+    CaptureFilter, CaptureLimit, EventWriter, RunObserver, Wanted, WantedCapture,
+};
 use crate::store::{SeriesWriter, Store};
+use forebay_base::LinkId;
 use forebay_run::{EventFilter, Record, Recorder, RunError, RunStart};
 use forebay_sim::{Observer, Simulation};
 
@@ -14,6 +17,12 @@ pub struct Outputs<'a> {
     pub capture: Option<CaptureLimit>,
     /// What the capture holds.
     pub capture_filter: CaptureFilter<'a>,
+    /// Write `flow-monitor-PROTOCOL-SEED.xml` of the store, which must be given with it: totals of
+    /// flows in the format of ns-3's FlowMonitor.
+    pub flow_monitor: bool,
+    /// Write `mm-link-PROTOCOL-SEED-LINK.log` of the store, which must be given with it: the logs
+    /// of these directed links, in the format of mahimahi's mm-link.
+    pub link_logs: &'a [LinkId],
     /// Write a line for each packet event of a flow or node.
     pub events: Option<(EventFilter, &'a EventWriter)>,
 }
@@ -31,13 +40,27 @@ impl Record for Outputs<'_> {
     }
 
     fn open(&self, start: &RunStart<'_>) -> Result<Box<dyn Recorder>, RunError> {
-        assert!(self.capture.is_none() || self.store.is_some(), "a capture needs a store");
+        let files = self.capture.is_some() || self.flow_monitor || !self.link_logs.is_empty();
+        assert!(!files || self.store.is_some(), "files need a store");
         let capture = self.store.zip(self.capture).map(|(store, limit)| WantedCapture {
             path: store.capture_path(start.protocol, start.seed),
             limit,
             filter: self.capture_filter,
         });
-        let observer = RunObserver::open(start.spec, capture, self.events)?;
+        let of_run = |store: &Store| store.flow_monitor_path(start.protocol, start.seed);
+        let log = |store: &Store, link: LinkId| {
+            let name = start.names.of(link.index());
+            (link, store.link_log_path(start.protocol, start.seed, name))
+        };
+        let logs = self.store.into_iter();
+        let logs = logs.flat_map(|store| self.link_logs.iter().map(move |&link| log(store, link)));
+        let wanted = Wanted {
+            capture,
+            lines: self.events,
+            flow_monitor: self.store.filter(|_| self.flow_monitor).map(of_run),
+            link_logs: logs.collect(),
+        };
+        let observer = RunObserver::open(start.spec, wanted)?;
         let series = self.store.map(|store| store.series(start)).transpose()?;
         Ok(Box::new(RunOutputs { observer, series }))
     }

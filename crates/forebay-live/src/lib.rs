@@ -21,11 +21,14 @@ mod clock;
 pub mod wire;
 pub use clock::{Clock, Stamps};
 mod check;
+mod demand;
 mod saturation;
 mod scheduling;
 pub use check::{Check, Right, check};
+pub use demand::{Capacity, Demand, Overload};
 pub use saturation::{
-    Arrivals, Crossing, Saturation, SaturationError, kernel_saturation, router_saturation,
+    Arrivals, Crossing, Saturation, SaturationError, kernel_saturation, measured_capacity,
+    router_saturation,
 };
 pub use scheduling::{Priority, hurry};
 mod turn;
@@ -36,5 +39,5 @@ mod plan;
 mod session;
 pub use kernel::KernelError;
 pub use node::NodeReport;
-pub use plan::{KernelHost, LivePlan, place_of};
+pub use plan::{KernelHost, LivePlan, os_secret, place_of};
 pub use session::{LiveError, LiveReport, address_of, interface, run_live};

@@ -3,6 +3,8 @@
 use forebay_base::{Addr, IpVersion, LinkId, NodeId, Time};
 use forebay_net::{NetSpec, Network, Place};
 use std::collections::BTreeMap;
+use std::fs::File;
+use std::io::{self, Read};
 use std::net::IpAddr;
 
 /// What is run.
@@ -42,6 +44,15 @@ pub fn place_of(plan: &LivePlan<'_>, node: NodeId) -> Place {
         .map(|(id, _)| id)
         .collect();
     Place { nodes: vec![node], offered }
+}
+
+/// Random numbers of the operating system, for
+/// [`RealWires`](forebay_sim::RealWires): nobody else can foresee what follows from them.
+pub fn os_secret() -> io::Result<[u64; 2]> {
+    let (mut source, mut bytes) = (File::open("/dev/urandom")?, [0; 16]);
+    source.read_exact(&mut bytes)?;
+    let (halves, _) = bytes.as_chunks::<8>();
+    Ok([halves[0], halves[1]].map(u64::from_ne_bytes))
 }
 
 /// An address on the wire.

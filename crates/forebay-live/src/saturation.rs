@@ -2,17 +2,19 @@
 //! a router between. The first is what no router on this machine can exceed.
 
 use crate::clock::Clock;
+use crate::demand::Capacity;
 use crate::lab::{Cable, CableEnd, Lab, LabError, Occupant};
 use crate::scheduling::{hurry, readable, wait};
 use crate::session::{LiveError, address_of};
 use crate::turn::{Next, Port, Turns};
 use crate::wire::{Backlog, Count, PacketWire, PacketWireError, Packets, Wire};
-use forebay_base::{LinkId, NodeId, Span, Time};
-use forebay_net::{LinkSpec, NetSpec, NodeKind, Place};
+use forebay_base::{LinkId, NodeId, Rate, Span, Time};
+use forebay_net::{ForwardingSpec, Limit, LinkSpec, NetSpec, NodeKind, NodeSpec, Place};
 use forebay_sim::{Exit, Site, SiteOptions};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::net::IpAddr;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::thread;
 use std::time::Duration;
@@ -208,6 +210,37 @@ pub fn router_saturation(
         }
         turns.ports()[1].wire.counters()[Count::Sent]
     })
+}
+
+/// What the threads of this machine can do: a plain router with full packets, measured once in a
+/// process, in less than 0.3 s. To be called inside [`isolate`](crate::isolate()).
+pub fn measured_capacity() -> Result<Capacity, SaturationError> {
+    static MEASURED: OnceLock<Capacity> = OnceLock::new();
+    const SPAN: Span = Span::from_millis(200);
+    const PACKET_BYTES: usize = 1500;
+    if let Some(&known) = MEASURED.get() {
+        return Ok(known);
+    }
+    let spec = two_links();
+    let crossing = Crossing::foreign(&spec, 1, PACKET_BYTES)?;
+    let crossing = crossing.expect("two IPv4 hosts beside a router");
+    let measured = router_saturation(&crossing, Arrivals::Flood, SPAN)?;
+    let cores = thread::available_parallelism().map_or(1, usize::from);
+    let per_thread_pps = measured.packets_per_cpu_s();
+    Ok(*MEASURED.get_or_init(|| Capacity { per_thread_pps, cores }))
+}
+
+/// Two hosts beside a router, over links that are no limit.
+fn two_links() -> NetSpec {
+    let mut spec = NetSpec::default();
+    let kinds = [NodeKind::Host, NodeKind::Router(ForwardingSpec::PlainIp), NodeKind::Host];
+    spec.nodes = kinds.map(|kind| NodeSpec { name: String::new(), kind }).into();
+    let link = |from, to| {
+        let (rate, limit) = (Rate::clamped(100_000_000_000), Limit::Packets(10_000));
+        LinkSpec::new(NodeId(from), NodeId(to), rate, Span::from_micros(1), limit)
+    };
+    spec.links = [(0, 1), (1, 0), (1, 2), (2, 1)].map(|(from, to)| link(from, to)).into();
+    spec
 }
 
 /// Sleep until a packet comes, or until `until`.

@@ -57,7 +57,10 @@ const COUNTDOWN: Span = Span::from_millis(20);
 fn lab_of(plan: &LivePlan<'_>, network: Option<&Network>) -> Result<Lab, LiveError> {
     let mut nodes = vec![Occupant::Forebay; plan.spec.nodes.len()];
     for (&node, network) in plan.kernel_hosts.keys().zip(network.into_iter().cycle()) {
-        nodes[node.index()] = Occupant::Kernel(vec![first_address(network, plan.spec, node)?]);
+        let prefixes = plan.spec.prefixes.iter().filter(|(host, _)| *host == node);
+        let behind = prefixes.map(|(_, prefix)| prefix.host_address());
+        let addresses = [first_address(network, plan.spec, node)?].into_iter().chain(behind);
+        nodes[node.index()] = Occupant::Kernel(addresses.collect());
     }
     let pairs = plan.spec.links.chunks_exact(2).enumerate();
     let cables = pairs.map(|(pair, links)| {

@@ -13,7 +13,7 @@ use forebay_sim::{Exit, Site};
 /// Packets from one wire in a turn.
 const MAX_RECEIVED: usize = 256;
 /// Machines may be this far behind the clock; longer only while they catch up.
-const MAX_LAG: Span = Span::from_millis(250);
+pub(crate) const MAX_LAG: Span = Span::from_millis(250);
 /// An input that is executed so much later than it arrived is held back.
 const HELD_BACK: Span = Span::from_millis(1);
 

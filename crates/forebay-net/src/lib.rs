@@ -29,7 +29,10 @@ pub use channel::{
     Wifi,
 };
 pub use early_transit::{EarlyTransitPlan, Guard, Guards, Ineligible, LinkEarlyTransit};
-pub use fabric::{Conservation, Deadline, Driver, DriverError, Fabric, Horizon, Mail, PacketEvent};
+pub use fabric::{
+    AnswerCounts, Conservation, Deadline, Driver, DriverError, Fabric, Horizon, MAX_ANSWERS_PER_S,
+    Mail, PacketEvent,
+};
 pub use followers::in_a_circle;
 pub use host::{EndId, Host, HostContext, Received, Socket};
 pub use life::{After, AppSchedule, TimeDistribution, Writing};
@@ -41,8 +44,8 @@ pub use node::Node;
 pub use ports::PortTable;
 pub use reassembly::{DATAGRAM_MEMORY, Reassembly, ReassemblyLimits, piece_memory};
 pub use spec::{
-    ChannelSpec, EqualCosts, EventSpec, FlowSpec, ForwardingSpec, Knowledge, LinkSpec, Look,
-    MAX_TREES, MakeDiscipline, NetEvent, NetSpec, NodeKind, NodeSpec, QueueSpec, Replay, RouteRule,
-    SchemeSpec, SpecError, SpoofedPacket, TransportSpec,
+    ChannelSpec, EqualCosts, EventSpec, FlowSpec, ForwardingSpec, Knowledge, Limit, LinkSpec, Look,
+    MAX_TREES, MakeDiscipline, NetEvent, NetSpec, NodeKind, NodeSpec, Prefix, QueueSpec, Replay,
+    RouteRule, SchemeSpec, SpecError, SpoofedPacket, TransportSpec,
 };
 pub use workload::{FIRST_PORT, PORTS_PER_ADDRESS, PathPlan, Workload};

@@ -16,6 +16,9 @@ pub struct AppSchedule {
     pub write: Option<Writing>,
     /// Bytes that the server sends back as soon as it is connected, whatever it is sent.
     pub answer_bytes: u64,
+    /// Its client is not Forebay's: whoever connects to this port of its server has the next of the
+    /// flows that listen there. Such a flow has one path, and its server one interface.
+    pub listen: Option<u16>,
     /// That it has not started when the run ends is not a failure: it is one of more flows than
     /// there is time for.
     pub spare: bool,

@@ -13,12 +13,13 @@ use alloc::sync::Arc;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, IpVersion, LinkId, NodeId, PortId, Rate, Span, Time};
 use forebay_cc::{AnyController, AnyFeedback, Init};
-pub use forebay_queue::SchemeSpec;
-use forebay_queue::{AnyDiscipline, DropTail, Limit, PortInit};
+use forebay_queue::{AnyDiscipline, DropTail, PortInit};
+pub use forebay_queue::{Limit, SchemeSpec};
 pub use forebay_router::{EqualCosts, ForwardingSpec, MAX_TREES, RouteRule};
 use forebay_signal::inrpp::guard::Carrier;
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal};
 use forebay_transport::TcpConfig;
+pub use forebay_wire::Prefix;
 
 /// A network with its workload.
 #[derive(Clone, Default)]
@@ -42,6 +43,8 @@ pub struct NetSpec {
     pub reassembly: ReassemblyLimits,
     /// Hosts with other bounds.
     pub reassembly_of: BTreeMap<NodeId, ReassemblyLimits>,
+    /// Networks outside the address plan, and the host behind whose first interface each is.
+    pub prefixes: Vec<(NodeId, Prefix)>,
 }
 
 impl NetSpec {
@@ -209,9 +212,15 @@ impl FlowSpec {
     pub fn is_endless(&self) -> bool {
         self.bytes.is_none() && self.stop().is_none()
     }
-    /// When it starts, if that is known before the run: not of a flow that follows another.
+    /// When it starts, if that is known before the run: not of a flow that follows another, or that
+    /// waits for somebody to connect.
     pub fn known_start(&self) -> Option<Time> {
-        self.after().is_none().then_some(self.start)
+        let is_known = self.after().is_none() && self.listen().is_none();
+        is_known.then_some(self.start)
+    }
+    /// The port at which its server waits for whoever connects.
+    pub fn listen(&self) -> Option<u16> {
+        self.life.as_ref()?.listen
     }
     /// The flow that it follows.
     pub fn after(&self) -> Option<After> {

@@ -9,7 +9,7 @@ use forebay_base::{
     Addr, Endpoint, FlowId, IpVersion, Packet, PortId, Rng, Span, Stream, TcpFlags, Time,
 };
 use forebay_cc::{AnyFeedback, Init};
-use forebay_transport::{Connection, PathSetup, Role, Setup};
+use forebay_transport::{Connection, PathSetup, Role, Setup, keyed_seed};
 
 /// The first transport port that hosts give out.
 pub const FIRST_PORT: u16 = 1024;
@@ -32,6 +32,8 @@ pub struct PathPlan {
 pub struct Workload {
     version: IpVersion,
     seed: u64,
+    /// See [`Fabric::of_place`](crate::Fabric::of_place).
+    secret: Option<[u64; 2]>,
     transports: Vec<TransportSpec>,
     flows: Vec<FlowSpec>,
     /// Paths of all flows, one flow after the other.
@@ -53,12 +55,21 @@ impl Workload {
         Workload {
             version: spec.version,
             seed,
+            secret: None,
             transports: spec.transports.clone(),
             flows: spec.flows.clone(),
             followers: DependentFlows::of(&spec.flows),
             paths,
             first_path,
         }
+    }
+    /// What strangers must not foresee follows from a secret.
+    pub(crate) fn set_secret(&mut self, secret: [u64; 2]) {
+        self.secret = Some(secret);
+    }
+    /// The seed of what `end` chooses that strangers must not foresee.
+    fn seed_of(&self, end: u64) -> u64 {
+        self.secret.map_or(self.seed, |secret| keyed_seed(secret, end))
     }
     /// The flows.
     pub fn flows(&self) -> &[FlowSpec] {
@@ -94,7 +105,7 @@ impl Workload {
     /// same whatever else the host sends. The high half is that of IPv4.
     pub(crate) fn first_ip_id(&self, host: Addr, dst: Addr) -> u32 {
         let pair = u64::from(host.0) << 32 | u64::from(dst.0);
-        (Rng::new(self.seed, Stream::IpId, pair).next_u64() >> 32) as u32
+        (Rng::new(self.seed_of(pair), Stream::IpId, pair).next_u64() >> 32) as u32
     }
     /// IP version of all packets.
     pub(crate) fn version(&self) -> IpVersion {
@@ -102,34 +113,47 @@ impl Workload {
     }
     /// The initial sequence number of one end of a flow on its first path.
     pub(crate) fn first_isn(&self, flow: FlowId, role: Role) -> u32 {
-        Rng::new(self.seed, Stream::Isn, side_of(flow, role)).next_u64() as u32
+        let side = side_of(flow, role);
+        Rng::new(self.seed_of(side), Stream::Isn, side).next_u64() as u32
     }
     /// Make the server of a flow for its first packet. None if that cannot be its first.
     #[cold]
     pub(crate) fn accept(&self, flow: FlowId, packet: &Packet) -> Option<Connection> {
         let peer = Endpoint { addr: packet.src(), port: packet.ports()?.0 };
-        let paths = self.paths(flow);
-        if paths[0].src.0 != ANY_PEER {
+        let (paths, listens) = (self.paths(flow), self.flows[flow.index()].listen());
+        let (_, port) = packet.ports()?;
+        let local = listens.map(|_| Endpoint { addr: packet.dst(), port });
+        if listens != local.map(|local| local.port) {
+            return None; // for the port that its place in the plan has
+        }
+        if paths[0].src.0 != ANY_PEER && listens.is_none() {
             let is_known = paths.iter().any(|path| path.src.0 == peer);
             return is_known.then(|| self.connection(flow, Role::Server));
         }
         let flags = packet.tcp_fields()?.flags;
         let opens =
             flags.has(TcpFlags::SYN) && !flags.has(TcpFlags(TcpFlags::ACK.0 | TcpFlags::RST.0));
-        opens.then(|| self.connection_with(flow, Role::Server, Some(peer)))
+        opens.then(|| self.connection_with(flow, Role::Server, Some(peer), local))
     }
     /// Make one end of a flow.
     pub fn connection(&self, flow: FlowId, role: Role) -> Connection {
-        self.connection_with(flow, role, None)
+        self.connection_with(flow, role, None, None)
     }
-    /// The same with another peer than the plan says.
-    fn connection_with(&self, flow: FlowId, role: Role, peer: Option<Endpoint>) -> Connection {
+    /// The same with another peer, and at another port, than the plan says.
+    fn connection_with(
+        &self,
+        flow: FlowId,
+        role: Role,
+        peer: Option<Endpoint>,
+        local: Option<Endpoint>,
+    ) -> Connection {
         let spec = &self.flows[flow.index()];
         let transport = &self.transports[spec.transport];
         let config = &transport.config;
         let side = side_of(flow, role);
-        let mut isn = Rng::new(self.seed, Stream::Isn, side);
-        let mut secret = Rng::new(self.seed, Stream::MultipathKey, side);
+        let seed = self.seed_of(side);
+        let mut isn = Rng::new(seed, Stream::Isn, side);
+        let mut secret = Rng::new(seed, Stream::MultipathKey, side);
         let key = secret.next_u64();
         let paths = self.paths(flow).iter().enumerate().map(|(i, plan)| {
             let (here, there) = match role {
@@ -145,7 +169,7 @@ impl Workload {
                 rng: Rng::new(self.seed, Stream::Controller, side << 8 | i as u64),
             };
             PathSetup {
-                local: here.0,
+                local: local.unwrap_or(here.0),
                 remote: peer.unwrap_or(there.0),
                 port: here.1,
                 isn: isn.next_u64() as u32,

@@ -1,7 +1,7 @@
 //! The rows of one run, sorted into lines.
 
 use super::downsample::{FINEST, Rate, Trace};
-use super::parquet_rows::Row;
+use super::parquet_rows::SeriesRow;
 use super::series::{Drawn, PUBLISHED, Series};
 use std::collections::BTreeMap;
 
@@ -61,7 +61,7 @@ impl From<Series> for Metric {
 
 impl Metric {
     /// What a row is of; None for a name that says nothing here.
-    fn parse(row: &Row<'_>) -> Option<Metric> {
+    fn parse(row: &SeriesRow<'_>) -> Option<Metric> {
         if let Some(series) = Series::by_name(row.metric) {
             return Some(Metric::Known(series));
         }
@@ -143,7 +143,7 @@ impl<'a> Gatherer<'a> {
 
     /// Take a row. Names that a report does not know are passed over: later versions may write
     /// more.
-    pub fn push(&mut self, row: &Row<'_>) {
+    pub fn push(&mut self, row: &SeriesRow<'_>) {
         let Some(metric) = self.metric(row) else { return };
         let Some(place) = self.place(row.entity) else { return };
         let (entity, sinks) = &mut self.entities[place];
@@ -160,7 +160,7 @@ impl<'a> Gatherer<'a> {
     }
 
     /// Place in `metrics`: most rows have a name that is known.
-    fn metric(&mut self, row: &Row<'_>) -> Option<usize> {
+    fn metric(&mut self, row: &SeriesRow<'_>) -> Option<usize> {
         let known = self.metrics.iter().position(|([name, unit], _)| {
             name.as_slice() == row.metric && unit.as_slice() == row.unit
         });
@@ -285,9 +285,17 @@ mod tests {
         assert_eq!(Entity::parse(b"port/\xff"), None);
     }
 
-    fn row<'a>(t_ms: i64, entity: &'a str, metric: &'a str, value: f64) -> Row<'a> {
+    fn row<'a>(t_ms: i64, entity: &'a str, metric: &'a str, value: f64) -> SeriesRow<'a> {
         let (entity, metric) = (entity.as_bytes(), metric.as_bytes());
-        Row { protocol: b"x", seed: 1, t_ns: t_ms * 1_000_000, entity, metric, value, unit: b"" }
+        SeriesRow {
+            protocol: b"x",
+            seed: 1,
+            t_ns: t_ms * 1_000_000,
+            entity,
+            metric,
+            value,
+            unit: b"",
+        }
     }
 
     #[test]

@@ -41,7 +41,7 @@ mod scatter;
 pub mod schema;
 mod series;
 mod settings;
-mod sweep_rows;
+mod sweep;
 mod tables;
 
 pub use axis::{Axis, round_above};
@@ -53,9 +53,11 @@ pub use forebay_metrics::{
 };
 pub use network::Network;
 pub use network_drawing::SVG_HEAD;
+pub use parquet_rows::{SeriesRow, read_series};
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, PUBLISHED, Series};
-pub use sweep_rows::{Cell, SweepRows, sweep_rows};
+pub use sweep::rows::{Cell, SweepRows, sweep_rows};
+pub use sweep::write_sweep_report;
 
 use data::{Data, OverAll, RunPanels};
 use downsample::{COARSEST, FINEST};
@@ -284,7 +286,7 @@ impl Choice {
         // Rows come run by run: whatever another run had gathered is complete, and becomes plots
         // before memory is needed again.
         let mut current: Option<usize> = None;
-        parquet_rows::read(path, |row| {
+        read_series(path, |row| {
             let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
             if !current.is_some_and(|place| is(runs[place].0)) {
                 if let Some(place) = current {

@@ -76,6 +76,15 @@ pub(super) const MARKERS: [Marker; 16] = [
 
 /// A marker in a colour, as a picture as high as the text.
 pub(super) fn picture(colour: &str, name: &str) -> String {
+    format!(
+        "<svg class=marker viewBox='-6 -6 12 12' style='--c:{}' aria-hidden=true>{}</svg>",
+        html(colour),
+        shape(name)
+    )
+}
+
+/// A marker around the origin, with a radius of 4.5, as what a picture holds.
+pub(super) fn shape(name: &str) -> String {
     const RADIUS: f32 = 4.5;
     let marker = MARKERS.iter().find(|marker| marker.name == name).unwrap_or(&MARKERS[0]);
     let mut path = String::new();
@@ -87,15 +96,11 @@ pub(super) fn picture(colour: &str, name: &str) -> String {
         }
     }
     let class = if marker.open { " class=open" } else { "" };
-    let shape = match (marker.strokes[0] == CIRCLE, marker.open) {
+    match (marker.strokes[0] == CIRCLE, marker.open) {
         (true, false) => "<circle r='4.5'/>".to_string(),
         (true, true) => "<circle class=open r='4.5'/>".to_string(),
         _ => format!("<path{class} d='{path}'/>"),
-    };
-    format!(
-        "<svg class=marker viewBox='-6 -6 12 12' style='--c:{}' aria-hidden=true>{shape}</svg>",
-        html(colour)
-    )
+    }
 }
 
 #[cfg(test)]

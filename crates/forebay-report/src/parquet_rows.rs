@@ -10,20 +10,27 @@ use std::path::Path;
 /// The columns that a report needs.
 const COLUMNS: [&str; 6] = ["run_protocol", "seed", "t_ns", "entity", "metric", "value"];
 
-/// One sample of one metric.
-pub(super) struct Row<'a> {
+/// One sample of one metric; the texts are UTF-8.
+pub struct SeriesRow<'a> {
+    /// Protocol of the run.
     pub protocol: &'a [u8],
+    /// Seed of the run.
     pub seed: u64,
+    /// Simulated time in ns.
     pub t_ns: i64,
+    /// What the value belongs to.
     pub entity: &'a [u8],
+    /// Name of the series.
     pub metric: &'a [u8],
+    /// The value.
     pub value: f64,
-    /// Empty in results of versions that wrote none.
+    /// Its unit. Empty in results of versions that wrote none.
     pub unit: &'a [u8],
 }
 
-/// Call `each` with every row.
-pub(super) fn read(path: &Path, mut each: impl FnMut(&Row<'_>)) -> Result<(), ReportError> {
+/// Call `each` with every row of the `series.parquet` at `path`, in the order of the file.
+/// Errors if it cannot be read or is not such a file.
+pub fn read_series(path: &Path, mut each: impl FnMut(&SeriesRow<'_>)) -> Result<(), ReportError> {
     let file = File::open(path).map_err(ReportError::io("read", path))?;
     let wrong = ReportError::parquet(path);
     let reader = SerializedFileReader::new(file).map_err(&wrong)?;
@@ -96,7 +103,7 @@ fn read_group(
     group: &dyn RowGroupReader,
     columns: [usize; 6],
     unit: Option<usize>,
-    each: &mut impl FnMut(&Row<'_>),
+    each: &mut impl FnMut(&SeriesRow<'_>),
 ) -> parquet::errors::Result<()> {
     let [protocol, seed, t_ns, entity, metric, value] = columns;
     let protocol = column::<ByteArrayType>(group, protocol)?;
@@ -107,7 +114,7 @@ fn read_group(
     let value = column::<DoubleType>(group, value)?;
     let unit = unit.map(|unit| column::<ByteArrayType>(group, unit)).transpose()?;
     for i in 0..value.len() {
-        each(&Row {
+        each(&SeriesRow {
             protocol: protocol[i].data(),
             // The same bits as when it was written.
             seed: seed[i] as u64,

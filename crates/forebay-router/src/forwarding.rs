@@ -4,7 +4,8 @@ use crate::routes::Routes;
 use alloc::vec::Vec;
 use core::any::Any;
 use forebay_base::{
-    Arena, DropLog, DropReason, IpVersion, NodeId, Packet, Params, PortId, Rate, Rng, Time,
+    Arena, DropLog, DropReason, IpVersion, NodeId, Packet, PacketRing, Params, PortId, Rate, Rng,
+    Time,
 };
 
 /// View of the ports of its node for forwarding.
@@ -145,6 +146,16 @@ pub trait Forwarding: Any + Send {
     ) -> Option<PortId> {
         None
     }
+    /// [`Forwarding::forward_in_place`] has given None for the first packet of `ring`. Take it out
+    /// and keep it, if [`Forwarding::on_packet`] would do that and nothing else. False, and nothing
+    /// has been done, if that must see to it.
+    fn keep_first(&mut self, _ring: &mut PacketRing, _cx: &mut NodeContext<'_>) -> bool {
+        false
+    }
+    /// `packet` comes soon and leaves through `port`: load what it touches, for no one to wait for.
+    fn touch(&self, _port: PortId, _packet: &Packet) {}
+    /// [`Forwarding::pull`] is called soon: load what leaves next, for no one to wait for.
+    fn touch_next(&self, _port: PortId) {}
     /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop
     /// it.
     fn on_overflow(&mut self, _port: PortId, packet: Packet, _cx: &mut NodeContext<'_>) -> Verdict {

@@ -14,7 +14,7 @@ use alloc::boxed::Box;
 use alloc::sync::Arc;
 use core::any::Any;
 use core::mem::discriminant;
-use forebay_base::{Packet, ParamError, Params, PortId, Rate, Time, head_comment};
+use forebay_base::{Packet, PacketRing, ParamError, Params, PortId, Rate, Time, head_comment};
 use serde::{Deserialize, Serialize};
 
 /// One line of the table: what to show of a kind of router.
@@ -175,6 +175,18 @@ macro_rules! routers {
                 cx: &mut NodeContext<'_>,
             ) -> Option<PortId> {
                 each!(self, [$($Variant)*], f => f.forward_in_place(in_port, packet, cx))
+            }
+            #[inline]
+            fn keep_first(&mut self, ring: &mut PacketRing, cx: &mut NodeContext<'_>) -> bool {
+                each!(self, [$($Variant)*], f => f.keep_first(ring, cx))
+            }
+            #[inline]
+            fn touch(&self, port: PortId, packet: &Packet) {
+                each!(self, [$($Variant)*], f => f.touch(port, packet));
+            }
+            #[inline]
+            fn touch_next(&self, port: PortId) {
+                each!(self, [$($Variant)*], f => f.touch_next(port));
             }
             fn on_overflow(
                 &mut self,

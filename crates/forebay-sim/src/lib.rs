@@ -35,6 +35,6 @@ pub use partitioning::FewerThreads;
 pub use simulation::{
     ConservationError, Input, Options, RecordedSite, Recording, Simulation, Status,
 };
-pub use site::{Exit, Site, SiteOptions};
+pub use site::{Exit, RealWires, Site, SiteOptions};
 pub use trace::{HASH_EPOCH, TraceSum};
 pub use windows::{CpuClock, Effort};

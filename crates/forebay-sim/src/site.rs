@@ -10,7 +10,7 @@
 mod doors;
 mod streams;
 
-pub use doors::{Exit, SiteOptions};
+pub use doors::{Exit, RealWires, SiteOptions};
 
 use crate::driver::{EntityKind, KIND_SHIFT, SimDriver};
 use crate::event_queue::Entity;
@@ -38,6 +38,8 @@ pub struct Site {
     doors: Option<Box<Doors>>,
     /// Arrivals need no look at `bytes` and `doors`.
     plain_arrivals: bool,
+    /// See [`Fabric::gains_by_touching`].
+    touches: bool,
     /// Events handled.
     handled: u64,
     /// Events handled at this instant.
@@ -55,6 +57,7 @@ impl Site {
         bytes: bool,
         horizon: Horizon,
     ) -> Site {
+        let touches = fabric.gains_by_touching();
         let mut site = Site {
             now: Time::ZERO,
             fabric,
@@ -64,6 +67,7 @@ impl Site {
             bytes: bytes.then(Vec::new),
             doors: None,
             plain_arrivals: !bytes,
+            touches,
             handled: 0,
             instant_events: 0,
             horizon,
@@ -97,6 +101,9 @@ impl Site {
                     self.horizon.review(&mut self.fabric, at);
                 }
             }
+            if self.touches {
+                self.touch_coming();
+            }
             self.instant_events += 1;
             if self.instant_events >= MAX_INSTANT_EVENTS {
                 self.stand_still(entity);
@@ -118,6 +125,28 @@ impl Site {
         panic!("the clock stands still at {}: {kind:?} {index} acts without end", self.now);
     }
 
+    /// Load what coming events read first, each a step further than the one after it: a step takes
+    /// about as long as an event.
+    #[inline(always)]
+    fn touch_coming(&self) {
+        let coming = |skipped: usize, kind: EntityKind| {
+            let entity = self.fabric.driver.agenda.likely_next(skipped)?;
+            let is_kind = entity >> KIND_SHIFT == kind as u32;
+            is_kind.then_some(LinkId(entity & ((1 << KIND_SHIFT) - 1)))
+        };
+        if let Some(link) = coming(2, EntityKind::Arrival) {
+            self.fabric.touch_link(link);
+        }
+        if let Some(link) = coming(1, EntityKind::Arrival) {
+            self.fabric.touch_arrival(link);
+        }
+        if let Some(link) = coming(0, EntityKind::Arrival) {
+            self.fabric.touch_way(link);
+        } else if let Some(link) = coming(0, EntityKind::Transmitter) {
+            self.fabric.touch_transmitter(link);
+        }
+    }
+
     #[inline(always)]
     fn handle(&mut self, entity: Entity) {
         // Nearly all events are of this kind: skip the match below.
@@ -131,6 +160,13 @@ impl Site {
 
     #[inline(never)]
     fn handle_other(&mut self, entity: Entity) {
+        self.handle_any(entity);
+        if self.doors.is_some() {
+            self.fabric.send_answers();
+        }
+    }
+    #[inline(always)]
+    fn handle_any(&mut self, entity: Entity) {
         let (kind, index) = EntityKind::split(entity);
         let (now, link, node) = (self.now, LinkId(index), NodeId(index));
         let meant = match kind {

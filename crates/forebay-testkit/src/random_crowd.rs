@@ -22,8 +22,10 @@ pub struct Crowd {
     pub spec: NetSpec,
     /// Of each flow: true if it speaks INRPP.
     pub pooled: Vec<bool>,
-    /// Max-min share of each flow, with headers, in bit/s.
+    /// Max-min share of each flow over its shortest path alone, with headers, in bit/s.
     pub shares_bps: Vec<f64>,
+    /// The links between routers that each flow takes.
+    pub paths: Vec<Vec<LinkId>>,
     /// Round trip of each flow over empty links.
     pub rtts: Vec<Span>,
     /// When the last flow has started, and what a failure has cost is repaired.
@@ -75,7 +77,9 @@ pub fn crowd(seed: u64) -> Crowd {
     join_hosts(&mut world, &nodes, &plans, ends);
     let settled_at = last_start(&plans);
     let pooled = plans.iter().map(|plan| plan.pooled).collect();
-    Crowd { spec: world.spec, pooled, shares_bps, rtts, settled_at }
+    let forwards = |link: usize| LinkId(2 * link as u32);
+    let paths = demands.into_iter().map(|way| way.into_iter().map(forwards).collect()).collect();
+    Crowd { spec: world.spec, pooled, shares_bps, paths, rtts, settled_at }
 }
 
 /// The sender and the receiver of each flow at the routers at the `ends` of its path.
@@ -151,7 +155,9 @@ pub fn mesh(seed: u64) -> Crowd {
     let failed = fail(&mut world, &mut rng, joints.len());
     let settled_at = last_start(&plans).max(failed.map_or(Time::ZERO, |at| at + REPAIR));
     let pooled = plans.iter().map(|plan| plan.pooled).collect();
-    Crowd { spec: world.spec, pooled, shares_bps, rtts, settled_at }
+    let link = |link: usize| LinkId(link as u32);
+    let paths = demands.into_iter().map(|path| path.into_iter().map(link).collect()).collect();
+    Crowd { spec: world.spec, pooled, shares_bps, paths, rtts, settled_at }
 }
 
 /// A tree and as many links again or fewer, a quarter of them fast.

@@ -13,6 +13,7 @@ mod options;
 mod path;
 mod presets;
 mod ranges;
+mod secret;
 #[cfg(test)]
 mod testing;
 #[cfg(test)]
@@ -24,3 +25,4 @@ pub use connection::Connection;
 pub use mptcp::{MOST_SIGNAL_BYTES, SIGNAL_BYTES};
 pub use options::{TIMESTAMP_BYTES, data_option_bytes};
 pub use presets::PRESETS;
+pub use secret::keyed_seed;

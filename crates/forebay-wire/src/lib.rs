@@ -28,6 +28,7 @@
 #![forbid(unsafe_code)]
 extern crate alloc;
 
+mod answer;
 pub mod checksum;
 mod emit;
 mod error;
@@ -39,8 +40,10 @@ mod patch;
 mod pattern;
 pub mod pcapng;
 mod plan;
+mod prefix;
 mod tcp;
 
+pub use answer::{Trouble, echo_reply, icmp_error, protocol_of, reset};
 pub use emit::{emit, emit_payload};
 pub use error::ParseError;
 pub use join::join;
@@ -48,6 +51,7 @@ pub use parse::parse;
 pub use patch::patch;
 pub use pattern::Pattern;
 pub use plan::{AddressPlan, PlanError};
+pub use prefix::{Prefix, PrefixError};
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]

@@ -4,7 +4,7 @@ use crate::emit::pattern_of;
 use crate::error::ParseError;
 use crate::ipv4::Ipv4;
 use crate::ipv6::{self, Fragment, Ipv6};
-use crate::plan::{AddressPlan, Ends};
+use crate::plan::{AddressPlan, Ends, Found};
 use crate::tcp::{self, Tcp};
 use forebay_base::{
     Addr, Arena, Cold, Ecn, Endpoint, FragmentRange, IpVersion, OptionList, Packet,
@@ -16,7 +16,8 @@ use forebay_base::{
 /// * A fragment, of IPv6 with no other extension header before it: `Kind::Fragment`, known by its
 ///   own bytes.
 /// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept;
-///   among them TCP segments with a wrong checksum, which routers carry and hosts drop.
+///   among them TCP segments with a wrong checksum, which routers carry and hosts drop, and whatever
+///   has an address that stands for a prefix of the plan.
 ///
 /// Nothing is left in `arena` on error.
 pub fn parse(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
@@ -58,10 +59,11 @@ impl Ip {
 
 fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
     let (header, payload) = Ipv4::parse(bytes)?;
-    let address = |at: usize| plan.from_v4(header.ends[at]).ok_or(ParseError::UnknownAddress);
+    let [src, dst] = header.ends.map(|end| plan.find_v4(end));
+    let (addresses, is_foreign) = Found::ends(src, dst).ok_or(ParseError::UnknownAddress)?;
     let ip = Ip {
         version: IpVersion::V4,
-        addresses: (address(0)?, address(1)?),
+        addresses,
         class: header.tos,
         ttl: header.ttl,
         dont_fragment: header.dont_fragment,
@@ -73,6 +75,10 @@ fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
     if header.reserved_flag {
         return Ok(opaque(&ip, bytes, visible_ports(header.protocol, payload), arena));
     }
+    if is_foreign {
+        let ports = if header.offset == 0 { visible_ports(header.protocol, payload) } else { None };
+        return Ok(opaque(&ip, bytes, ports, arena));
+    }
     if header.more || header.offset != 0 {
         return piece(&ip, header.offset, header.more, payload, arena);
     }
@@ -82,10 +88,11 @@ fn parse_v4(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
 
 fn parse_v6(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {
     let (header, payload) = Ipv6::parse(bytes)?;
-    let address = |at: usize| plan.from_v6(header.ends[at]).ok_or(ParseError::UnknownAddress);
+    let [src, dst] = header.ends.map(|end| plan.find_v6(end));
+    let (addresses, is_foreign) = Found::ends(src, dst).ok_or(ParseError::UnknownAddress)?;
     let mut ip = Ip {
         version: IpVersion::V6,
-        addresses: (address(0)?, address(1)?),
+        addresses,
         class: header.class,
         ttl: header.hop_limit,
         dont_fragment: true,
@@ -94,6 +101,9 @@ fn parse_v6(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packe
         options: OptionList::EMPTY,
         protocol: header.next_header,
     };
+    if is_foreign {
+        return Ok(opaque(&ip, bytes, visible_ports(ip.protocol, payload), arena));
+    }
     let ends = Ends::V6(header.ends);
     let fragment = if ip.protocol == ipv6::FRAGMENT { Fragment::parse(payload) } else { None };
     let Some((fragment, behind)) = fragment else {
@@ -134,7 +144,7 @@ fn tcp_segment(ip: &Ip, tcp: &Tcp<'_>, payload: &[u8], arena: &mut Arena) -> Pac
         flow_label: ip.flow_label,
         urgent: tcp.urgent,
         tcp_reserved: tcp.reserved,
-        body: (!pattern.matches(seq, payload)).then(|| payload.into()),
+        body: (!pattern.matches(seq, payload)).then(|| arena.body(payload)),
         ..Cold::default()
     };
     // What is plain has no cold part, so that it is the same packet as the one that was never
@@ -175,7 +185,7 @@ fn piece(
         ip_id: ip.id,
         flow_label: ip.flow_label,
         piece: Some(FragmentRange::from_outside(offset, more, ip.protocol)),
-        body: Some(body.into()),
+        body: Some(arena.body(body)),
         ..Cold::default()
     };
     let ports = if offset == 0 { visible_ports(ip.protocol, body) } else { None };
@@ -187,7 +197,7 @@ fn piece(
 }
 
 fn opaque(ip: &Ip, bytes: &[u8], ports: Option<(u16, u16)>, arena: &mut Arena) -> Packet {
-    let cold = Cold { body: Some(bytes.into()), ..Cold::default() };
+    let cold = Cold { body: Some(arena.body(bytes)), ..Cold::default() };
     let made = Packet::opaque(ip.version, ip.addresses, ports, cold, arena);
     ip.dress(made, arena)
 }

@@ -1,5 +1,6 @@
 //! Storage for the cold parts of packets. An arena belongs to one partition of one run.
 
+use super::bodies::{Bodies, BodyCounts};
 use super::{Kind, Packet};
 use crate::digest::Digest;
 use crate::ids::{Ecn, IpVersion};
@@ -142,9 +143,9 @@ impl<T> Slab<T> {
         self.slots.push(Slot::Free);
         (self.slots.len() - 1) as u32
     }
-    /// Free a slot where it is. Gives what `last` reads of it.
+    /// Free a slot where it is. Gives what `last` takes out of it.
     #[inline]
-    fn end<R>(&mut self, at: u32, last: impl FnOnce(&T) -> R) -> R {
+    fn end<R>(&mut self, at: u32, last: impl FnOnce(&mut T) -> R) -> R {
         let slot = &mut self.slots[at as usize];
         let Slot::Taken(value) = slot else { panic!("handle freed twice") };
         let read = last(value);
@@ -197,6 +198,7 @@ pub struct Arena {
     /// Handles of datagrams by name. Fragments that come from another arena one by one share one
     /// datagram here. None in the only arena of a run.
     named: Option<BTreeMap<u64, Handle>>,
+    bodies: Bodies,
 }
 
 impl Arena {
@@ -229,6 +231,15 @@ impl Arena {
             self.colds.touch(packet.cold().slot());
         }
     }
+    /// A buffer with these bytes, for [`Cold::body`]: one of a packet that has ended, if there is one
+    /// of this length.
+    pub fn body(&mut self, bytes: &[u8]) -> Arc<[u8]> {
+        self.bodies.fill(bytes)
+    }
+    /// How often [`Arena::body`] was called.
+    pub fn body_counts(&self) -> BodyCounts {
+        self.bodies.counts
+    }
     /// Free a packet: its cold part, and its share of a datagram.
     #[inline]
     pub fn free(&mut self, packet: Packet) {
@@ -237,7 +248,13 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let datagram = self.colds.end(handle.slot(), |cold| cold.piece?.datagram);
+        let bodies = &mut self.bodies;
+        let datagram = self.colds.end(handle.slot(), |cold| {
+            if let Some(body) = cold.body.take() {
+                bodies.keep(body);
+            }
+            cold.piece?.datagram
+        });
         if let Some(datagram) = datagram {
             self.end_piece(datagram);
         }

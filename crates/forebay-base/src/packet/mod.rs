@@ -4,6 +4,7 @@
 //! format: `wire::emit` and `wire::parse` are inverse to each other.
 
 mod arena;
+mod bodies;
 mod hash;
 mod make;
 mod packed_fields;
@@ -13,6 +14,7 @@ mod tcp_fields;
 mod transfer;
 
 pub use arena::{Arena, Cold, FragmentRange, Handle};
+pub use bodies::BodyCounts;
 pub use hash::Signature;
 pub use ring::PacketRing;
 pub use tcp_fields::{TcpFields, TcpFlags};

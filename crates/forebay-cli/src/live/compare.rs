@@ -1,7 +1,7 @@
 //! `forebay compare`: a scenario simulated and over real wires, and how far the two agree.
 
 use super::session::Session;
-use super::{isolated, lateness};
+use super::{feasible, isolated, lateness};
 use crate::args::{CompareArgs, LiveRun, ResultArgs};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -123,6 +123,7 @@ impl Both<'_> {
     /// In the isolated process.
     fn compare(&self, paint: Paint) -> Result<(), Failure> {
         let (cancel, Both { runs, scenario, folders, .. }) = (interrupt::flag(), self);
+        feasible::check(runs, scenario)?;
         let watched = Watched::of(&runs.run, scenario)?;
         let simulated_store = run::store(&folders.simulated)?;
         let live_store = run::store(&folders.live)?;

@@ -5,6 +5,7 @@
 
 mod bench;
 mod compare;
+mod feasible;
 mod kernel;
 mod paced;
 mod session;
@@ -92,6 +93,7 @@ fn show_check(out: &mut impl Write) -> Result<(), Failure> {
 /// In the isolated process: all runs, one after the other.
 fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failure> {
     let cancel = interrupt::flag();
+    feasible::check(args, scenario)?;
     let watched = Watched::of(&args.run, scenario)?;
     let store = run::store(&args.run.results)?;
     let (mut done, mut text) = (Batch::default(), String::new());

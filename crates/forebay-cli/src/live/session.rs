@@ -11,11 +11,13 @@ use forebay_lab::scenario::Scenario;
 use forebay_lab::{Batch, Store, WireReport};
 use forebay_live::wire::Count;
 use forebay_live::{
-    Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, Priority, place_of, run_live,
+    Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, Priority, os_secret, place_of,
+    run_live,
 };
-use forebay_net::NetSpec;
-use forebay_sim::SiteOptions;
+use forebay_net::{AnswerCounts, NetSpec};
+use forebay_sim::{RealWires, SiteOptions};
 use std::collections::BTreeMap;
+use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
@@ -44,12 +46,14 @@ pub struct Session<'a> {
 pub struct Lived {
     pub record: Record,
     pub report: WireReport,
+    /// What was answered to strangers, in words, if anything was.
+    answered: Option<String>,
 }
 
 impl Lived {
     /// All of its results: it is done again from its record, with everything that looks on.
     pub fn results(&self, args: &RunArgs, watched: &Watched, store: Option<&Store>) -> Batch {
-        let Lived { record, report } = self;
+        let Lived { record, report, answered } = self;
         let (protocol, seed, inputs) = (&record.protocol, record.seed, &|| record.recording());
         let recorded = Some(Recorded { protocol, seed, inputs });
         let job = Job { args, scenario: &record.scenario, watched, recorded };
@@ -57,6 +61,7 @@ impl Lived {
         let mut again = job.simulate(1, store, &AtomicBool::new(false));
         for run in &mut again.runs {
             run.notes.extend(report.unfit.iter().map(|reason| format!("unfit: {reason}")));
+            run.notes.extend(answered.clone());
             run.wire = Some(report.clone());
         }
         again
@@ -90,15 +95,17 @@ impl Session<'_> {
             ring_frames: RING_FRAMES,
             seals: last,
         };
+        let real = Some(RealWires { secret: os_secret().map_err(no_secret)? });
         let folder = match &args.record {
             Some(folder) => RecordFolder::create(folder, scenario, protocol, seed)
                 .map_err(|error| Failure::input(format!("--record: {error}")))?,
             None => RecordFolder::unnamed(scenario, protocol, seed),
         };
+        let folder = folder.with_real(real);
         let mut keepers = keepers(&plan, &folder)?;
         let equip = |node, _: &_| {
             let keeper = keepers.remove(&node).expect("there is one for each node");
-            (SiteOptions::default(), keeper)
+            (SiteOptions { real, ..SiteOptions::default() }, keeper)
         };
         let reports = watched(self, &plan, cancel, |started| {
             run_live(&plan, cancel, equip, |_, clock| {
@@ -125,6 +132,7 @@ impl Session<'_> {
     ) -> Result<Lived, Failure> {
         let LiveReport { nodes: reports, kernel_ends } = done;
         let mut report = report_of(spec, &reports);
+        let answered = answers_of(&reports);
         let mut files = Vec::new();
         for node in reports {
             let until = node.ended_at.as_nanos();
@@ -145,8 +153,12 @@ impl Session<'_> {
         if !report.replayed {
             report.unfit.push("its replay is not the same".to_string());
         }
-        Ok(Lived { record, report })
+        Ok(Lived { record, report, answered })
     }
+}
+
+fn no_secret(error: io::Error) -> Failure {
+    Failure::Impossible(format!("/dev/urandom gives no random numbers: {error}"))
 }
 
 /// A record for each node.
@@ -191,6 +203,22 @@ fn watched<T: Send>(
         let done = work(started);
         drop(over);
         done
+    })
+}
+
+/// What nodes answered to packets that they could not pass on or take; None if nothing.
+fn answers_of<R>(reports: &[NodeReport<R>]) -> Option<String> {
+    let sum = |of: fn(&AnswerCounts) -> u64| -> u64 {
+        reports.iter().map(|report| of(&report.site.answers())).sum()
+    };
+    let [errors, echoes] = [sum(|of| of.errors), sum(|of| of.echoes)];
+    let [resets, withheld] = [sum(|of| of.resets), sum(|of| of.withheld)];
+    (errors + echoes + resets + withheld > 0).then(|| {
+        format!(
+            "packets that no node could pass on or take were answered: {errors} ICMP errors, \
+             {echoes} echo replies, {resets} resets; {withheld} more were not, for there were too \
+             many"
+        )
     })
 }
 

@@ -9,7 +9,7 @@ mod sweep;
 
 pub(crate) use report::shown;
 
-use crate::args::{ResultArgs, RunArgs};
+use crate::args::{PacketArgs, ResultArgs, RunArgs};
 use crate::expect::{self, ranges};
 use crate::failure::Failure;
 use crate::interrupt;
@@ -113,7 +113,8 @@ fn admit(
 /// Threads meet thousands of
 /// times in a second of simulated time, and one that has no core keeps all others waiting.
 fn threads(args: &RunArgs) -> usize {
-    if args.packets.pcap.is_some() || args.packets.events.is_some() {
+    let PacketArgs { events, pcap, flow_monitor, mm_link, .. } = &args.packets;
+    if pcap.is_some() || events.is_some() || mm_link.is_some() || *flow_monitor {
         1
     } else {
         args.threads.min(cores())
@@ -169,6 +170,8 @@ pub(crate) struct Watched {
     events: Option<EventFilter>,
     /// Links of a capture; None: all.
     links: Option<Vec<LinkId>>,
+    /// Links with logs.
+    logged: Vec<LinkId>,
 }
 
 impl Watched {
@@ -180,6 +183,12 @@ impl Watched {
         Ok(Watched {
             events: events.transpose().map_err(|error| at("--events", error))?,
             links: links.transpose().map_err(|error| at("--pcap", error))?,
+            logged: match &args.packets.mm_link {
+                Some(names) => {
+                    directed_links(names, scenario).map_err(|error| at("--mm-link", error))?
+                }
+                None => Vec::new(),
+            },
         })
     }
 }
@@ -227,6 +236,8 @@ impl Job<'_> {
                 links: watched.links.as_deref(),
                 snap_bytes: args.packets.snaplen,
             },
+            flow_monitor: args.packets.flow_monitor,
+            link_logs: &watched.logged,
             events: watched.events.map(|filter| (filter, &writer)),
         };
         let options = BatchOptions {

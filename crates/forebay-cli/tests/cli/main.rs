@@ -22,6 +22,7 @@ mod reference;
 mod report;
 mod reproduce;
 mod results;
+mod sweep;
 mod topology;
 mod validation;
 

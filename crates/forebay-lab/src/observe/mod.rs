@@ -1,13 +1,19 @@
 //! Watching packets: captures, and lines of text.
 
 mod capture;
+mod flow_monitor;
+mod mm_link;
+mod tracked;
 
 use capture::CaptureFile;
+use flow_monitor::FlowMonitor;
 use forebay_base::{Arena, LinkId, Packet, Time};
 use forebay_net::{NetSpec, Workload};
 use forebay_run::{EventFilter, EventLines, RunError};
 use forebay_scenario::{LinkNames, Scenario};
 use forebay_sim::{Observer, PacketEvent};
+use mm_link::LinkLog;
+pub use mm_link::LinkLogError;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -119,6 +125,17 @@ pub(crate) struct WantedCapture<'a> {
     pub filter: CaptureFilter<'a>,
 }
 
+/// What is wanted of the packets of a run. The default is nothing.
+#[derive(Default)]
+pub(crate) struct Wanted<'a> {
+    pub capture: Option<WantedCapture<'a>>,
+    pub lines: Option<(EventFilter, &'a EventWriter)>,
+    /// Where the totals of flows go.
+    pub flow_monitor: Option<PathBuf>,
+    /// Directed links, and where their logs go.
+    pub link_logs: Vec<(LinkId, PathBuf)>,
+}
+
 /// The observers of a run: shared between the run, which opens and ends it, and the simulation,
 /// which feeds it.
 pub(crate) struct RunObserver(Option<Arc<Shared>>);
@@ -132,28 +149,31 @@ struct Shared {
 struct Sinks {
     capture: Option<CaptureFile>,
     lines: Option<Lines>,
+    flow_monitor: Option<FlowMonitor>,
+    link_logs: Vec<LinkLog>,
     error: Option<RunError>,
 }
 
 impl RunObserver {
-    /// A capture, if one is wanted, and lines of packet events.
-    pub fn open(
-        spec: &NetSpec,
-        capture: Option<WantedCapture<'_>>,
-        lines: Option<(EventFilter, &EventWriter)>,
-    ) -> Result<RunObserver, RunError> {
-        let capture = capture.map(|WantedCapture { path, limit, filter }| {
+    /// What is wanted of a run of `spec`.
+    pub fn open(spec: &NetSpec, wanted: Wanted<'_>) -> Result<RunObserver, RunError> {
+        let capture = wanted.capture.map(|WantedCapture { path, limit, filter }| {
             CaptureFile::create(&path, spec, limit, filter)
         });
         let capture = capture.transpose()?;
-        let lines = lines.map(|(filter, writer)| Lines {
+        let lines = wanted.lines.map(|(filter, writer)| Lines {
             lines: EventLines::new(filter, spec),
             writer: writer.clone(),
         });
-        if capture.is_none() && lines.is_none() {
+        let flow_monitor = wanted.flow_monitor.map(|path| FlowMonitor::new(path, spec));
+        let logs = wanted.link_logs.into_iter();
+        let link_logs = logs.map(|(link, path)| LinkLog::create(path, spec, link));
+        let link_logs = link_logs.collect::<Result<Vec<LinkLog>, _>>()?;
+        let none = capture.is_none() && lines.is_none() && flow_monitor.is_none();
+        if none && link_logs.is_empty() {
             return Ok(RunObserver(None));
         }
-        let sinks = Mutex::new(Sinks { capture, lines, error: None });
+        let sinks = Mutex::new(Sinks { capture, lines, flow_monitor, link_logs, error: None });
         Ok(RunObserver(Some(Arc::new(Shared { sinks, failed: AtomicBool::new(false) }))))
     }
     /// What the simulation feeds, if anyone observes.
@@ -183,6 +203,10 @@ impl RunObserver {
         if let Some(capture) = sinks.capture.take() {
             capture.finish()?;
         }
+        if let Some(flow_monitor) = sinks.flow_monitor.take() {
+            flow_monitor.finish()?;
+        }
+        sinks.link_logs.drain(..).try_for_each(LinkLog::finish)?;
         match &mut sinks.lines {
             Some(lines) => lines.flush().map_err(RunError::Events),
             None => Ok(()),
@@ -222,6 +246,12 @@ impl Sinks {
     ) -> Result<(), RunError> {
         if let (Some(capture), PacketEvent::Arrived(link)) = (&mut self.capture, event) {
             capture.packet(now, link, packet, arena)?;
+        }
+        if let Some(flow_monitor) = &mut self.flow_monitor {
+            flow_monitor.packet(now, event, packet, arena);
+        }
+        for log in &mut self.link_logs {
+            log.packet(now, event, packet, arena)?;
         }
         match &mut self.lines {
             Some(lines) => lines.packet(now, event, packet, arena).map_err(RunError::Events),

@@ -23,12 +23,13 @@ pub use verify::{Difference, SiteVerdict, verify};
 pub use write::{RecordFolder, SiteFile, SiteRecorder};
 
 use forebay_scenario::ScenarioError;
-use forebay_sim::Conservation;
+use forebay_sim::{Conservation, RealWires};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The form of records that is written and read.
-const FORMAT: u32 = 1;
+/// The form of records that is written. That of 1, in which nobody answers strangers and there is
+/// no secret, is read, too.
+const FORMAT: u32 = 2;
 
 /// What a capture of a record begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -48,6 +49,9 @@ pub struct Header {
     pub nodes: Vec<String>,
     /// Links that are here as a whole, because their hosts are not Forebay's, by name.
     pub offered: Vec<String>,
+    /// The secret of [`RealWires`], in hexadecimal; None: it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub secret: Option<String>,
     /// Nanoseconds between 1970 and the moment when the record was begun, shortly before time 0 of
     /// the run; 0 in virtual time.
     pub begun_unix_ns: u64,
@@ -79,6 +83,16 @@ pub struct Ending {
     pub delivered: u64,
     /// Packets dropped here.
     pub dropped: u64,
+}
+
+impl Header {
+    /// What it says of the wires; None if that is no secret.
+    fn real(&self) -> Option<Option<RealWires>> {
+        let Some(text) = &self.secret else { return Some(None) };
+        let half = |text: Option<&str>| u64::from_str_radix(text?, 16).ok();
+        let secret = [half(text.get(..16))?, half(text.get(16..))?];
+        (text.len() == 32).then_some(Some(RealWires { secret }))
+    }
 }
 
 impl Ending {

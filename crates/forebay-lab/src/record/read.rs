@@ -6,7 +6,7 @@ use super::{Ending, FORMAT, Header, Known, RecordError, SiteFile};
 use forebay_base::{LinkId, Time};
 use forebay_net::Place;
 use forebay_scenario::{LoadOptions, Registry, Scenario};
-use forebay_sim::{ForeignEnd, HASH_EPOCH, Input, RecordedSite, Recording};
+use forebay_sim::{ForeignEnd, HASH_EPOCH, Input, RealWires, RecordedSite, Recording};
 use forebay_wire::pcapng::read::{Block, block, block_bytes};
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
@@ -26,6 +26,8 @@ pub struct Record {
     pub sites: Vec<SiteRecord>,
     /// What the kernel told of ends of flows at its hosts.
     pub kernel_ends: Vec<ForeignEnd>,
+    /// What its sites had of [`SiteOptions::real`](forebay_sim::SiteOptions::real).
+    pub real: Option<RealWires>,
 }
 
 /// The record of one place.
@@ -82,7 +84,8 @@ impl Record {
         for capture in captures {
             let capture = capture?;
             let here = capture.header()?;
-            let this = (here.protocol.clone(), here.seed);
+            let real = here.real().ok_or_else(|| capture.unsound(0, "its secret is none"))?;
+            let this = (here.protocol.clone(), here.seed, real);
             if *run.get_or_insert_with(|| this.clone()) != this {
                 return Err(capture.unsound(0, "it is of another run than the first file"));
             }
@@ -94,8 +97,8 @@ impl Record {
             }
             sites.push(site);
         }
-        let (protocol, seed) = run.unwrap_or_default();
-        Ok(Record { scenario, protocol, seed, sites, kernel_ends: Vec::new() })
+        let (protocol, seed, real) = run.unwrap_or_default();
+        Ok(Record { scenario, protocol, seed, sites, kernel_ends: Vec::new(), real })
     }
 
     /// Until when all of it is known.
@@ -113,7 +116,7 @@ impl Record {
             inputs: Box::new(site.inputs()),
         });
         let foreign = self.kernel_ends.clone();
-        Recording { sites: sites.collect(), foreign, until: self.until() }
+        Recording { sites: sites.collect(), foreign, until: self.until(), real: self.real }
     }
 }
 
@@ -200,9 +203,10 @@ impl Capture {
         };
         let header: Header = serde_json::from_slice(text)
             .map_err(|error| self.unsound(0, format!("it is no record: {error}")))?;
-        if header.forebay_record != FORMAT {
+        if !(1..=FORMAT).contains(&header.forebay_record) {
             let found = header.forebay_record;
-            let why = format!("a record of form {found}, and this version reads form {FORMAT}");
+            let why =
+                format!("a record of form {found}, and this version reads forms 1 to {FORMAT}");
             return Err(self.unsound(0, why));
         }
         if header.hash_epoch != HASH_EPOCH {

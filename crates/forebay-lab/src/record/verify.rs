@@ -92,7 +92,8 @@ fn replay(
     recorded: &SiteRecord,
     mut left: impl FnMut(LinkId, Time, &[u8]),
 ) -> Result<Site, SpecError> {
-    let mut site = Site::new(spec, record.seed, &recorded.place, SiteOptions::default())?;
+    let options = SiteOptions { real: record.real, ..SiteOptions::default() };
+    let mut site = Site::new(spec, record.seed, &recorded.place, options)?;
     let mut inputs = recorded.inputs().peekable();
     while inputs.peek().is_some() {
         let mut last = Time::ZERO;

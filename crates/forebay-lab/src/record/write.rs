@@ -7,7 +7,7 @@ use crate::store::write_copy;
 use forebay_base::{LinkId, Span, Time};
 use forebay_net::Place;
 use forebay_scenario::Scenario;
-use forebay_sim::{ForeignEnd, HASH_EPOCH};
+use forebay_sim::{ForeignEnd, HASH_EPOCH, RealWires};
 use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{BufWriter, Write};
@@ -23,6 +23,8 @@ pub struct RecordFolder {
     folder: Option<PathBuf>,
     protocol: String,
     seed: u64,
+    /// What the sites of the run have of [`SiteOptions::real`](forebay_sim::SiteOptions::real).
+    real: Option<RealWires>,
     names: Names,
 }
 
@@ -50,7 +52,13 @@ impl RecordFolder {
         RecordFolder::of(None, scenario, protocol, seed)
     }
     fn of(folder: Option<PathBuf>, scenario: &Scenario, protocol: &str, seed: u64) -> RecordFolder {
-        RecordFolder { folder, protocol: protocol.to_string(), seed, names: Names::new(scenario) }
+        let (protocol, names) = (protocol.to_string(), Names::new(scenario));
+        RecordFolder { folder, protocol, seed, real: None, names }
+    }
+    /// The same of a run whose sites have this.
+    #[must_use]
+    pub fn with_real(self, real: Option<RealWires>) -> RecordFolder {
+        RecordFolder { real, ..self }
     }
 
     /// Begin the record of one place. `begun_unix_ns`: see [`Header`].
@@ -70,6 +78,7 @@ impl RecordFolder {
             seed: self.seed,
             nodes: place.nodes.iter().map(|n| self.names.node(*n).to_string()).collect(),
             offered: place.offered.iter().map(|l| links[l.index()].clone()).collect(),
+            secret: self.real.map(|RealWires { secret: [a, b] }| format!("{a:016x}{b:016x}")),
             begun_unix_ns,
         };
         let begin = || -> std::io::Result<SiteRecorder> {

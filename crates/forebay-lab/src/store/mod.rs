@@ -10,6 +10,8 @@
 //! | `report.html` | one page that shows all of it: see [`crate::write_report`] |
 //! | `channel-N.trace` | the delivery traces of files that links follow, for `scenario.toml` |
 //! | `packets.pcapng` | on request; of several runs `packets-PROTOCOL-SEED.pcapng` each |
+//! | `flow-monitor-PROTOCOL-SEED.xml` | on request: totals of flows, as ns-3's FlowMonitor |
+//! | `mm-link-PROTOCOL-SEED-LINK.log` | on request: a link, as mahimahi's mm-link |
 //!
 //! `scenario.toml` has version, seeds and trace hashes as comments, so that it can be run again.
 //! The tables have `run_protocol` and `seed` before their other columns.
@@ -38,7 +40,7 @@ use copy::write_file;
 use forebay_report::write_report;
 use forebay_run::RunStart;
 use forebay_scenario::Scenario;
-use names::{OWN_FILES, ROWS, is_trace};
+use names::{OWN_FILES, ROWS, is_link_log, is_trace, link_log_name};
 pub(crate) use place::Existing;
 use place::StagingFolder;
 use std::fs::File;
@@ -57,6 +59,10 @@ fn series_part(protocol: &str, seed: u64) -> String {
 
 fn capture_name(protocol: &str, seed: u64) -> String {
     format!("packets-{protocol}-{seed}.pcapng")
+}
+
+fn flow_monitor_name(protocol: &str, seed: u64) -> String {
+    format!("flow-monitor-{protocol}-{seed}.xml")
 }
 
 impl Store {
@@ -84,6 +90,14 @@ impl Store {
     pub(crate) fn capture_path(&self, protocol: &str, seed: u64) -> PathBuf {
         self.place.file(&capture_name(protocol, seed))
     }
+    /// Where the totals of flows of a run go.
+    pub(crate) fn flow_monitor_path(&self, protocol: &str, seed: u64) -> PathBuf {
+        self.place.file(&flow_monitor_name(protocol, seed))
+    }
+    /// Where the log of the directed link called `link` goes.
+    pub(crate) fn link_log_path(&self, protocol: &str, seed: u64, link: &str) -> PathBuf {
+        self.place.file(&link_log_name(protocol, seed, link))
+    }
 
     /// Write everything and put the folder in its place; what was there before goes. Without a
     /// finished run nothing is written, and what was there stays.
@@ -109,6 +123,10 @@ impl Store {
             OWN_FILES.contains(&name)
                 || is_trace(name)
                 || captures.iter().any(|capture| capture == name)
+                || summary.runs.iter().any(|run| {
+                    name == flow_monitor_name(&run.protocol, run.seed)
+                        || is_link_log(name, &run.protocol, run.seed)
+                })
         })?;
         self.name_single_capture(&captures)?;
         self.place.settle()

@@ -30,11 +30,25 @@ pub(super) fn is_trace(name: &str) -> bool {
     name.starts_with("channel-") && name.ends_with(".trace")
 }
 
+/// The name of the log of the directed link called `link`.
+pub(super) fn link_log_name(protocol: &str, seed: u64, link: &str) -> String {
+    let plain = |c: char| if c.is_alphanumeric() || "-._".contains(c) { c } else { '-' };
+    let link: String = link.chars().map(plain).collect();
+    format!("mm-link-{protocol}-{seed}-{link}.log")
+}
+
+/// True of the name of a log of a link of that run.
+pub(super) fn is_link_log(name: &str, protocol: &str, seed: u64) -> bool {
+    name.starts_with(&format!("mm-link-{protocol}-{seed}-")) && name.ends_with(".log")
+}
+
 /// True of the name of a file of results.
 pub(super) fn is_own(name: &str) -> bool {
     OWN_FILES.contains(&name)
         || is_trace(name)
         || name.starts_with("packets") && name.ends_with(CAPTURE_SUFFIX)
+        || name.starts_with("flow-monitor-") && name.ends_with(".xml")
+        || name.starts_with("mm-link-") && name.ends_with(".log")
 }
 
 /// Names of what a folder holds, in order.

@@ -159,6 +159,7 @@ pub(super) fn write_rest(
         out.write_all(b"\n")
     })?;
     place.write("scenario.toml", |out| out.write_all(text.as_bytes()))?;
+    forebay_report::write_sweep_report(place.folder())?;
     Ok(outcome)
 }
 

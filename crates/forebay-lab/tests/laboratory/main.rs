@@ -9,6 +9,7 @@ mod delay_series;
 mod delays;
 mod discipline;
 mod drop_lines;
+mod formats;
 mod general;
 mod hops;
 mod kernel;

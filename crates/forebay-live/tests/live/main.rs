@@ -6,6 +6,7 @@
 #![expect(clippy::print_stdout, reason = "it is its own test runner")]
 
 mod cases;
+mod listener;
 mod runs;
 mod signals;
 
@@ -34,7 +35,9 @@ const CASES: &[Case] = &[
     ("a_dumbbell_is_done_again", runs::a_dumbbell_is_done_again),
     ("a_run_that_is_stopped_reports", runs::a_run_that_is_stopped_reports),
     ("kernels_talk_over_a_router", runs::kernels_talk_over_a_router),
+    ("kernels_talk_over_a_prefix", runs::kernels_talk_over_a_prefix),
     ("curl_fetches_and_uploads", runs::curl_fetches_and_uploads),
+    ("curl_comes_back_to_a_listener", listener::curl_comes_back_to_a_listener),
     ("a_signal_reaches_the_child", signals::a_signal_reaches_the_child),
     ("a_run_that_is_halted_goes_on", signals::a_run_that_is_halted_goes_on),
     ("a_killed_parent_leaves_nothing", signals::a_killed_parent_leaves_nothing),

@@ -6,10 +6,10 @@ use forebay_base::{FlowId, LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
 use forebay_live::wire::Count;
 use forebay_live::{
-    Clock, KernelHost, Lab, LivePlan, NodeReport, Record, address_of, place_of, run_live,
+    Clock, KernelHost, Lab, LivePlan, NodeReport, Record, address_of, os_secret, place_of, run_live,
 };
-use forebay_net::{AppSchedule, NetSpec, Network, Place};
-use forebay_sim::{Options, Simulation, Site, SiteOptions};
+use forebay_net::{AppSchedule, NetSpec, Network, Place, Prefix};
+use forebay_sim::{Options, RealWires, Simulation, Site, SiteOptions};
 use forebay_testkit::world;
 use forebay_transport::PRESETS;
 use std::collections::BTreeMap;
@@ -22,9 +22,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, mpsc};
 use std::thread;
 
-/// Inputs in memory.
+/// Inputs in memory, and what the site had besides.
 #[derive(Default)]
-struct Inputs(Vec<(Time, LinkId, Vec<u8>)>);
+pub struct Inputs(pub Vec<(Time, LinkId, Vec<u8>)>, pub Option<RealWires>);
 
 impl Record for Inputs {
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]) {
@@ -59,7 +59,10 @@ fn run_with(
     stop: &AtomicBool,
     start: impl FnOnce(&Lab, Clock),
 ) -> Result<Vec<NodeReport<Inputs>>, String> {
-    let equip = |_: NodeId, _: &Place| (SiteOptions::default(), Inputs::default());
+    let real = Some(RealWires { secret: os_secret().map_err(|error| error.to_string())? });
+    let equip = |_: NodeId, _: &Place| {
+        (SiteOptions { real, ..SiteOptions::default() }, Inputs(Vec::new(), real))
+    };
     let reports = run_live(plan, stop, equip, start).map_err(|error| error.to_string())?.nodes;
     match reports.iter().find_map(|report| report.failed) {
         Some(too_slow) => Err(too_slow.to_string()),
@@ -70,8 +73,8 @@ fn run_with(
 /// The same machines with the same inputs, in a simulation's time.
 fn again(plan: &LivePlan<'_>, report: &NodeReport<Inputs>) -> u64 {
     let place = place_of(plan, report.id);
-    let mut site =
-        Site::new(plan.spec, plan.seed, &place, SiteOptions::default()).expect("a sound network");
+    let options = SiteOptions { real: report.record.1, ..SiteOptions::default() };
+    let mut site = Site::new(plan.spec, plan.seed, &place, options).expect("a sound network");
     for (at, link, packet) in &report.record.0 {
         assert_eq!(site.push(*at, *link, packet), Ok(*at), "a record is in order");
     }
@@ -80,7 +83,7 @@ fn again(plan: &LivePlan<'_>, report: &NodeReport<Inputs>) -> u64 {
 }
 
 /// All of a run is known from what it was given: the same hashes, and no packet is missing.
-fn is_sound(plan: &LivePlan<'_>, reports: &[NodeReport<Inputs>]) -> Outcome {
+pub fn is_sound(plan: &LivePlan<'_>, reports: &[NodeReport<Inputs>]) -> Outcome {
     for report in reports {
         if again(plan, report) != report.site.hash() {
             return Err(format!("node {}: another hash", report.id.0).into());
@@ -172,12 +175,22 @@ pub fn is_halted() -> Outcome {
 
 /// The kernel's TCP from one host to another, over a router of Forebay and links of 20 Mbit/s.
 pub fn kernels_talk_over_a_router() -> Outcome {
+    kernels_talk(None)
+}
+
+/// The same to an address outside the plan: its packets are carried byte for byte.
+pub fn kernels_talk_over_a_prefix() -> Outcome {
+    kernels_talk(Some("192.0.2.0/24".parse()?))
+}
+
+fn kernels_talk(prefix: Option<Prefix>) -> Outcome {
     const BYTES: usize = 2_000_000;
     let mut world = world::World::new();
     let (a, router, b) = (world.host("a"), world.router("router"), world.host("b"));
     let link = world::link(Rate::clamped(20_000_000), Span::from_millis(5), 100_000);
     world.join(a, router, link.clone());
     world.join(router, b, link);
+    world.spec.prefixes.extend(prefix.map(|prefix| (b, prefix)));
     let spec = world.spec;
     let kernel_hosts = BTreeMap::from([a, b].map(|host| (host, KernelHost::Programs)));
     let end = Time::from_secs(30);
@@ -190,7 +203,7 @@ pub fn kernels_talk_over_a_router() -> Outcome {
         ring_frames: 1024,
         seals: true,
     };
-    let to = address_of(&spec, 1, b)?;
+    let to = prefix.map_or(address_of(&spec, 1, b)?, |prefix| prefix.host_address());
     let stop = Arc::new(AtomicBool::new(false));
     let (ended, end) = mpsc::channel();
     let reports = run_with(&plan, &stop, |lab, clock| {
@@ -298,6 +311,6 @@ pub fn curl_fetches_and_uploads() -> Outcome {
 }
 
 /// The bytes of a transfer.
-fn byte(place: usize) -> u8 {
+pub fn byte(place: usize) -> u8 {
     (place * 31 / 7) as u8
 }

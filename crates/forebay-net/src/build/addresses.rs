@@ -1,7 +1,7 @@
 //! Addresses: each interface of a host has as many as its sockets need.
 
 use crate::ports::PortTable;
-use crate::spec::{NetSpec, NodeKind};
+use crate::spec::{NetSpec, NodeKind, Prefix};
 use crate::workload::PortAllocator;
 use alloc::collections::BTreeSet;
 use alloc::vec;
@@ -61,4 +61,18 @@ pub(super) fn assign_addresses(
         }
     }
     (routes, addresses)
+}
+
+/// Each prefix has an address of its own, after those of all hosts.
+pub(super) fn assign_prefixes(
+    spec: &NetSpec,
+    ports: &PortTable,
+    routes: &mut Routes,
+) -> Vec<(Prefix, Addr)> {
+    let of_one = |&(host, prefix): &(NodeId, Prefix)| {
+        let link = ports.link(host, PortId(0));
+        let last_hop = ports.port(link.opposite());
+        (prefix, routes.push_address(spec.links[link.index()].to, Some(last_hop)))
+    };
+    spec.prefixes.iter().map(of_one).collect()
 }

@@ -2,10 +2,14 @@
 
 use crate::ports::PortTable;
 use crate::spec::{
-    ChannelSpec, LinkSpec, Look, NetEvent, NetSpec, NodeKind, SpecError, SpoofedPacket,
+    ChannelSpec, FlowSpec, LinkSpec, Look, NetEvent, NetSpec, NodeKind, Prefix, SpecError,
+    SpoofedPacket,
 };
+use crate::workload::FIRST_PORT;
+use alloc::collections::BTreeSet;
 use forebay_base::{FlowId, IpVersion, NodeId, PortId};
 use forebay_router::MAX_TREES;
+use forebay_wire::AddressPlan;
 
 /// Paths that a flow may have: one bit each.
 const MAX_PATHS: usize = 64;
@@ -119,7 +123,40 @@ pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecE
             }
         }
     }
+    let wrong = |(index, flow): (usize, &FlowSpec)| {
+        let port = flow.listen()?;
+        let why = match () {
+            () if !(1..FIRST_PORT).contains(&port) => "it listens at a port that hosts give out",
+            () if flow.paths.len() > 1 => "a flow that waits for whoever connects has one path",
+            () if flow.after().is_some() => "a flow that waits for whoever connects follows none",
+            () => return None,
+        };
+        Some(SpecError::Unsound { part: "flow", index, why })
+    };
+    spec.flows.iter().enumerate().find_map(wrong).map_or(Ok(()), Err)?;
     crate::followers::check(&spec.flows)
+}
+
+/// Prefixes are behind hosts, each at one place, and none has an address of the plan.
+pub(super) fn check_prefixes(spec: &NetSpec) -> Result<(), SpecError> {
+    let own = AddressPlan::default().own();
+    let mut known = BTreeSet::new();
+    let wrong = |(index, (host, prefix)): (usize, &(NodeId, Prefix))| {
+        let node = spec.nodes.get(host.index());
+        let why = match node.map(|node| &node.kind) {
+            Some(NodeKind::Host) if prefix.version() != spec.version => {
+                "it is of the other IP version"
+            }
+            Some(NodeKind::Host) if own.iter().any(|own| prefix.is_within(own)) => {
+                "its addresses are those of the hosts of the network"
+            }
+            Some(NodeKind::Host) if !known.insert(*prefix) => "it is at two places",
+            Some(NodeKind::Host) => return None,
+            _ => "it is not behind a host",
+        };
+        Some(SpecError::Unsound { part: "prefix", index, why })
+    };
+    spec.prefixes.iter().enumerate().find_map(wrong).map_or(Ok(()), Err)
 }
 
 /// Each event is one that its link can follow.

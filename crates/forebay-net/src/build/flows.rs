@@ -39,6 +39,9 @@ pub(super) fn build_flows(
             let dst = end(flow.dst, b, server, p, nodes);
             paths.push(PathPlan { src, dst });
         }
+        if let Some(port) = flow.listen() {
+            nodes[flow.dst.index()].host_mut().add_listener(port, server);
+        }
         ends.push([(flow.src, client), (flow.dst, server)]);
     }
     first_path.push(paths.len() as u32);

@@ -80,8 +80,10 @@ impl Network {
         check::check_flows(spec, &ports)?;
         check::check_ports(spec, &ports)?;
         check::check_events(spec)?;
+        check::check_prefixes(spec)?;
         let sockets = addresses::count_sockets(spec, &ports);
         let (mut routes, addresses) = addresses::assign_addresses(spec, &ports, &sockets);
+        let prefixes = addresses::assign_prefixes(spec, &ports, &mut routes);
         routes::shortest_paths(spec, &ports, &mut routes);
         let mut nodes = nodes::build_nodes(spec, seed, &ports, &addresses);
         let (workload, ends) = flows::build_flows(spec, seed, &addresses, &mut nodes);
@@ -89,7 +91,7 @@ impl Network {
         if spec.version == IpVersion::V4 && routes.addresses() > V4_ADDRESSES {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
-        let plan = AddressPlan::default();
+        let plan = AddressPlan::default().with_prefixes(prefixes);
         let mut early_transit = EarlyTransitPlan::new(spec, &nodes, all_queued, guards);
         let links = links::build_links(spec, seed, all_queued, &mut early_transit);
         let ways = Ways {
@@ -134,7 +136,7 @@ impl Network {
             links: Vec::with_capacity(self.links.len()),
             ports: self.ports.clone(),
             routes: self.routes.of_nodes(|node| owner[node.index()] == part),
-            plan: self.plan,
+            plan: self.plan.clone(),
             workload: Arc::clone(&self.workload),
             ends: self.ends.clone(),
             addresses: Arc::clone(&self.addresses),

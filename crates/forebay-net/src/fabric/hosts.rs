@@ -17,7 +17,9 @@ use crate::node::Node;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
-use forebay_base::{Arena, DropReason, LinkId, NodeId, Packet, PacketRing, PortId, SocketId, Time};
+use forebay_base::{
+    Arena, DropReason, Endpoint, FlowId, LinkId, NodeId, Packet, PacketRing, PortId, SocketId, Time,
+};
 use forebay_transport::Role;
 
 /// What a host works with. A macro, for it borrows fields besides those of host and link.
@@ -211,6 +213,9 @@ impl<D: Driver> Fabric<D> {
     /// Steps 2 to 4 of what is not a whole segment of a socket.
     #[inline(never)]
     fn receive_other(&mut self, node: NodeId, packet: Packet) {
+        if self.answers.is_some() {
+            self.answer_stray(node, &packet);
+        }
         let received = self.with_host(node, |host, cx| host.receive_other(packet, cx));
         self.show_drops(node);
         match received {
@@ -369,6 +374,14 @@ impl<D: Driver> Fabric<D> {
             self.sync_socket(node, socket);
         }
         due
+    }
+
+    /// The flow over which a stranger is, or was, connected to a port here that listens.
+    pub fn accepted(&self, peer: Endpoint, local: Endpoint) -> Option<FlowId> {
+        self.nodes.iter().find_map(|node| match node {
+            Node::Host(host) => host.accepted(peer, local),
+            _ => None,
+        })
     }
 
     /// Arm the deadline of a socket, lazily: a later one costs nothing; note its end.

@@ -19,6 +19,7 @@
 //! [`Fabric::enter`], one by one, at their times. Partitions of one run pass them on in advance,
 //! from [`Fabric::export`] to [`Fabric::import`].
 
+mod answers;
 mod driver;
 mod early_transit;
 mod error;
@@ -32,8 +33,10 @@ mod link_set;
 mod mail;
 mod ring_to_ring;
 mod routers;
+mod touch;
 mod transit;
 
+pub use answers::{AnswerCounts, MAX_ANSWERS_PER_S};
 pub use driver::{Deadline, Driver, PacketEvent};
 pub use error::DriverError;
 pub use horizon::Horizon;
@@ -48,10 +51,12 @@ use crate::node::Node;
 use crate::ports::PortTable;
 use crate::spec::{LinkSpec, NetSpec, SpecError};
 use crate::workload::Workload;
+use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec;
 use alloc::vec::Vec;
+use answers::Answers;
 use forebay_base::{
     Addr, Arena, DropLog, DropReason, FlowId, Histogram, LinkId, NodeId, Packet, PortId, SocketId,
     Time,
@@ -164,6 +169,8 @@ pub struct Fabric<D> {
     early_transit_events: u64,
     /// The latest time to which early transit has acted.
     latest: Time,
+    /// See [`Fabric::answer_strangers`].
+    answers: Option<Box<Answers>>,
 }
 
 impl<D: Driver> Fabric<D> {
@@ -177,14 +184,20 @@ impl<D: Driver> Fabric<D> {
         let network = Network::build(spec, seed, all_queued)?;
         Ok(Fabric::whole(network, spec, driver))
     }
-    /// The same with only what is at `place`; see [`Network::of_place`].
+    /// The same with only what is at `place`; see [`Network::of_place`]. With a `secret` initial
+    /// sequence numbers, identifications and keys follow from it, not from the seed.
     pub fn of_place(
         spec: &NetSpec,
         seed: u64,
+        secret: Option<[u64; 2]>,
         place: &Place,
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
-        let network = Network::build(spec, seed, false)?.of_place(spec, place);
+        let mut network = Network::build(spec, seed, false)?;
+        if let (Some(secret), Some(workload)) = (secret, Arc::get_mut(&mut network.workload)) {
+            workload.set_secret(secret);
+        }
+        let network = network.of_place(spec, place);
         let mut fabric = Fabric::whole(network, spec, driver);
         for link in &place.offered {
             fabric.edges[link.index()].offered = true;
@@ -278,6 +291,7 @@ impl<D: Driver> Fabric<D> {
             early_arrivals: VecDeque::new(),
             early_transit_events: 0,
             latest: Time::ZERO,
+            answers: None,
         }
     }
 
@@ -320,6 +334,9 @@ impl<D: Driver> Fabric<D> {
     }
     /// A packet ends at `node`.
     fn end(&mut self, node: NodeId, packet: Packet, reason: DropReason) {
+        if self.answers.is_some() {
+            self.answer_dropped(node, &packet, reason);
+        }
         self.drops.record(packet, reason, &mut self.arena);
         self.show_drops(node);
     }

@@ -8,11 +8,13 @@
 use super::hosts::Source;
 use super::link_set::Travel;
 use super::routers::PortView;
+use super::transit::held_since;
 use super::{Driver, Fabric};
 use crate::early_transit::{ArrivalPath, Guard};
 use crate::link::AnyLink;
 use crate::node::Node;
-use forebay_base::{LinkId, Packet, Time};
+use core::mem::take;
+use forebay_base::{LinkId, NodeId, Packet, Time};
 use forebay_router::{AnyForwarding, Forwarding, NodeContext};
 
 impl<D: Driver> Fabric<D> {
@@ -48,9 +50,53 @@ impl<D: Driver> Fabric<D> {
         if let Some(port) = forwarding.forward_in_place(in_port, packet, &mut cx) {
             self.move_on(link, self.ports.link(node, port), ttl - 1);
             self.serve(node);
+        } else if self.keep_first(link, node) {
+            self.arm_next_arrival(link);
+            self.serve(node);
         } else if let Some(packet) = self.take_arrival(now, link) {
             self.router_packet(node, in_port, packet);
         }
+    }
+
+    /// Let the router `node` keep the first packet of `link`. False if it does not, or the general
+    /// path must see to it.
+    #[inline(always)]
+    fn keep_first(&mut self, link: LinkId, node: NodeId) -> bool {
+        let Node::Router(forwarding) = &mut self.nodes[node.index()] else { return false };
+        // Aside, while the router looks at its links.
+        let mut ring = take(self.links[link.index()].link.wire_mut());
+        let view = PortView { links: &self.links, ports: self.ports.links_of(node), now: self.now };
+        let mut cx = NodeContext {
+            now: self.now,
+            node,
+            arena: &mut self.arena,
+            drops: &mut self.drops,
+            routes: &self.routes,
+            ports: &view,
+            work: &mut self.work,
+        };
+        let kept = forwarding.keep_first(&mut ring, &mut cx);
+        *self.links[link.index()].link.wire_mut() = ring;
+        kept
+    }
+    /// Put a packet that the forwarding of a router held since `queued_at` on a link that is idle,
+    /// if it starts at once and nothing can happen to it. Else it comes back.
+    #[inline(always)]
+    pub(super) fn start_held(&mut self, link: LinkId, packet: Packet) -> Result<(), Packet> {
+        let slot = &mut self.links[link.index()];
+        if self.observed || packet.wire_len() > slot.mtu_bytes {
+            return Err(packet);
+        }
+        let AnyLink::Queued(queued) = &mut slot.link else { return Err(packet) };
+        let queued_at = held_since(&packet, self.now);
+        let Some(arrival) = queued.start_direct(self.now, queued_at, packet.wire_len()) else {
+            return Err(packet);
+        };
+        queued.lay_direct(packet, arrival);
+        if slot.armed_arrival == Time::MAX {
+            self.arm_next_arrival(link);
+        }
+        Ok(())
     }
 
     /// Put the first packet of `from`, with this time to live, on the next link.

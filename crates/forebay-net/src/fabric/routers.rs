@@ -199,7 +199,9 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     fn pull_idle(&mut self, node: NodeId, port: PortId, link: LinkId) {
         while let Some(packet) = self.with_forwarding(node, |f, cx| f.pull(port, cx)) {
-            self.send_held(node, link, packet);
+            if let Err(packet) = self.start_held(link, packet) {
+                self.send_held(node, link, packet);
+            }
             if !self.links[link.index()].link.is_idle(self.now) {
                 break;
             }

@@ -77,6 +77,14 @@ fn hop<D: Driver>(
     if slot.arrival_path.looks_ahead() { Hop::EarlyTransit(travel) } else { Hop::Rests(travel) }
 }
 
+/// When a packet that forwarding held came to its node. One that forwarding made itself has no
+/// arrival.
+#[inline]
+pub(super) fn held_since(packet: &Packet, now: Time) -> Time {
+    let came = Some(packet.hop_time()).filter(|&at| at > Time::ZERO);
+    came.map_or(now, |at| at.min(now))
+}
+
 impl<D: Driver> Fabric<D> {
     /// Take the first packet on the wire of `link`, if it has arrived. None if a failure of the
     /// link has dropped it.
@@ -205,9 +213,7 @@ impl<D: Driver> Fabric<D> {
     /// Put a packet that forwarding held on an idle link. It has waited for the link since it came
     /// to this node.
     pub(super) fn send_held(&mut self, node: NodeId, link: LinkId, packet: Packet) {
-        // A packet that forwarding made itself has no arrival.
-        let came = Some(packet.hop_time()).filter(|&at| at > Time::ZERO);
-        let queued_at = came.map_or(self.now, |at| at.min(self.now));
+        let queued_at = held_since(&packet, self.now);
         if packet.wire_len() > self.links[link.index()].mtu_bytes {
             return self.send_any(node, link, packet);
         }
@@ -227,7 +233,12 @@ impl<D: Driver> Fabric<D> {
                     self.send(node, link, first);
                     packet = rest;
                 }
-                Err(uncut) => return self.end(node, uncut.packet, DropReason::TooBig),
+                Err(uncut) => {
+                    if self.answers.is_some() {
+                        self.answer_too_big(node, &uncut.packet, mtu);
+                    }
+                    return self.end(node, uncut.packet, DropReason::TooBig);
+                }
             }
         }
         self.send(node, link, packet);

@@ -12,6 +12,7 @@
 //! A host with one socket and one interface has a fast path besides these (`single`).
 
 mod ip_ids;
+mod listeners;
 mod receive;
 mod single;
 pub use receive::Received;
@@ -25,10 +26,13 @@ use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 use core::ops::{Deref, DerefMut};
-use forebay_base::{Addr, Arena, DropLog, FlowId, Histogram, Packet, PortId, SocketId, Time};
+use forebay_base::{
+    Addr, Arena, DropLog, Endpoint, FlowId, Histogram, Packet, PortId, SocketId, Time,
+};
 use forebay_transport::{Connection, Role};
 use forebay_wire::AddressPlan;
 use ip_ids::IpIds;
+use listeners::Listeners;
 use single::Deferred;
 
 /// One end of a flow: two times the flow's number, one more for the server.
@@ -100,6 +104,8 @@ pub struct Host {
     reassembly: Reassembly,
     /// Made at the first packet that routers may cut.
     ip_ids: Option<Box<IpIds>>,
+    /// Made with the first flow that listens.
+    listeners: Option<Box<Listeners>>,
 }
 
 impl Host {
@@ -120,6 +126,23 @@ impl Host {
     pub(crate) fn add_port(&mut self, interface: PortId, socket: SocketId, path: u8) {
         let entry = self.interfaces[interface.index()].add_entry(socket, path);
         self.sockets[socket.index()].add_place(interface.0, entry);
+    }
+    /// The server `socket` has whoever connects to `port` of the first interface.
+    pub(crate) fn add_listener(&mut self, port: u16, socket: SocketId) {
+        let addr = self.interfaces[0].addr;
+        self.listeners.get_or_insert_default().add(addr, port, socket);
+    }
+    /// The flow over which `peer` is, or was, connected to a port `local` that listens.
+    pub fn accepted(&self, peer: Endpoint, local: Endpoint) -> Option<FlowId> {
+        let socket = self.listeners.as_ref()?.accepted(peer, local)?;
+        Some(self.sockets[socket.index()].flow)
+    }
+    /// Load what a packet for the first socket touches, for no one to wait for.
+    #[inline]
+    pub(crate) fn touch(&self) {
+        if let Some(connection) = self.sockets.first().and_then(Socket::connection) {
+            connection.touch();
+        }
     }
     /// The sockets.
     pub fn sockets(&self) -> &[Socket] {

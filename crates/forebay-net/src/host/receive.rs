@@ -4,7 +4,7 @@ use super::{Host, HostContext};
 use crate::workload::index_of;
 use forebay_base::{
     Arena, DropReason, Endpoint, FragmentRange, IPV6_HEADER_BYTES, IpVersion, Kind, Packet,
-    SocketId,
+    SocketId, Time,
 };
 use forebay_cc::{PieceView, TcpHead};
 
@@ -111,7 +111,8 @@ impl Host {
         pieces: u64,
         cx: &mut HostContext<'_>,
     ) -> Option<Received> {
-        let (i, e) = self.find_entry(packet)?;
+        let found = self.find_entry(packet).or_else(|| self.find_listener(cx.now, packet));
+        let (i, e) = found?;
         let entry = self.interfaces[i].entries[e];
         let socket = &mut self.sockets[entry.socket.index()];
         let (path, transport) = (entry.path as usize, socket.transport);
@@ -136,6 +137,14 @@ impl Host {
             self.interfaces[i].mark_ready(e);
         }
         Some(Received { socket: entry.socket, ready: self.any_ready(), refused })
+    }
+    /// The same of a port that listens.
+    #[cold]
+    fn find_listener(&mut self, now: Time, packet: &Packet) -> Option<(usize, usize)> {
+        let listeners = self.listeners.as_mut()?;
+        let socket = listeners.socket_for(now, packet, &mut self.sockets)?;
+        let &(interface, entry) = self.sockets[socket.index()].places().next()?;
+        Some((interface as usize, entry as usize))
     }
     /// The (interface, entry) that a packet's destination address and port name.
     #[inline]

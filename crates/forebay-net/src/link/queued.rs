@@ -11,6 +11,7 @@ use crate::link::middlebox::{Middlebox, MiddleboxCounts, Passed};
 use crate::link::stats::LinkStats;
 use crate::link::wire::WireSpec;
 use alloc::boxed::Box;
+use core::hint::black_box;
 use forebay_base::{
     Arena, DropReason, Endpoint, Packet, PacketRing, PacketTransfer, Rate, Rng, Span, Time,
 };
@@ -170,7 +171,7 @@ impl QueuedLink {
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
         if let Some(arrival) = self.start_direct(cx.now, queued_at, packet.wire_len()) {
-            self.wire.push_back(packet).set_hop_time(arrival);
+            self.lay_direct(packet, arrival);
             return Ok(());
         }
         self.counting(cx, |link, cx| link.take(packet, queued_at, cx))
@@ -178,6 +179,11 @@ impl QueuedLink {
     /// The arrival of what comes to an idle transmitter is known then.
     pub(crate) fn is_direct(&self) -> bool {
         self.direct
+    }
+    /// Put a packet on the wire that was started and arrives at `arrival`.
+    #[inline(always)]
+    pub(crate) fn lay_direct(&mut self, packet: Packet, arrival: Time) {
+        self.wire.push_back(packet).set_hop_time(arrival);
     }
     /// Put the first packet of `from` on the wire: it was started, arrives at `arrival`, and gets
     /// this time to live.
@@ -493,6 +499,19 @@ impl QueuedLink {
     #[inline]
     pub(crate) fn first_arrived(&self, now: Time) -> Option<&Packet> {
         self.wire.front().filter(|first| first.hop_time() <= now)
+    }
+    /// See [`crate::AnyLink::is_wire_empty`].
+    #[inline(always)]
+    pub(crate) fn is_wire_empty(&self) -> bool {
+        self.wire.is_empty()
+    }
+    /// See [`crate::AnyLink::touch`]: one word of each line.
+    #[inline(always)]
+    pub(crate) fn touch(&self) {
+        black_box(self.up);
+        black_box(self.wire.is_empty());
+        black_box(self.stats.packets);
+        black_box(matches!(self.channel, AnyChannel::Constant(_)));
     }
     /// See [`crate::AnyLink::wire_mut`].
     #[inline]

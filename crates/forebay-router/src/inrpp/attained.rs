@@ -78,14 +78,14 @@ pub(super) struct ServiceHistory {
 impl ServiceHistory {
     /// Bytes that `flow` has sent.
     pub fn attained_bytes(&self, now: Time, flow: FlowKey) -> u64 {
-        let known = self.flows.get(&flow).filter(|sent| now < sent.last + ENDED_AFTER);
+        let known = self.flows.get(flow).filter(|sent| now < sent.last + ENDED_AFTER);
         known.map_or(0, |sent| sent.bytes)
     }
     /// `flow` has sent a packet.
     pub fn sent(&mut self, now: Time, flow: FlowKey, wire_len: u16) {
         let bytes = self.attained_bytes(now, flow) + u64::from(wire_len);
         let sent = Sent { bytes, last: now };
-        match self.flows.get_mut(&flow) {
+        match self.flows.get_mut(flow) {
             Some(known) => *known = sent,
             None => _ = self.flows.know(flow, sent),
         }

@@ -18,12 +18,15 @@
 //! its backlog, and what comes late over a detour to its place in it.
 
 use super::attained::{LeastAttained, Newcomer, Rank};
-use super::hints::FlowIndexCache;
+use super::flow_table::FlowTable;
 use super::key::{Class, FlowKey, kind};
-use super::lists::{Linked, Links, List, NONE, Ranks};
+use super::lists::{Linked, Links, List, NONE, RANK_BYTES, Ranks};
 use super::settings::TurnOrder;
+use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
+use core::hint::black_box;
 use forebay_base::seq_lt;
 use forebay_signal::inrpp::{BackPressure, Nonce};
 
@@ -55,39 +58,64 @@ enum Place {
     Parked(Held),
 }
 
+/// What waits of a flow. With its key it takes two lines of the processor's cache: in the first is
+/// what a packet touches that comes, in the second what its turn does.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[repr(C)]
 struct Queue<T> {
-    key: FlowKey,
     packets: VecDeque<Cached<T>>,
     bytes: u64,
-    deficit_bytes: u32,
+    /// The sequence number of the last packet, so that this is not read; without meaning where
+    /// there is none.
+    last_seq: u32,
+    /// It is listed by length below this multiple of [`RANK_BYTES`]; 0: it is not listed.
+    below_rank: u32,
+    turn: Links,
+    place: Place,
     /// Under this nonce the first packet may leave, though it is held, and this payload was taken
     /// for it, 1 where it has none; 0: nothing was.
     credit: Option<(Nonce, u16)>,
-    place: Place,
-    turn: Links,
+    /// Bytes: in deficit round robin what it may send in its turn; by attained service what it had
+    /// sent before, and from here.
+    service_bytes: u64,
     rank: Links,
-    /// It is listed by length for less than this; 0: it is not listed.
-    below_bytes: u64,
-    /// The notice of the packet that came last.
-    noticed: Option<BackPressure>,
-    /// Bytes that the flow had sent before, and from here; without meaning in deficit round robin.
-    attained_bytes: u64,
+    /// The notice of the packet that came last. On the heap: ACKs carry most of them.
+    noticed: Option<Box<BackPressure>>,
 }
 
+#[cfg(target_pointer_width = "64")]
+const _: () = assert!(size_of::<Option<(FlowKey, Queue<()>)>>() == 2 * 64);
+
 /// The links of turns.
-impl<T> Linked for Vec<Option<Queue<T>>> {
+impl<T> Linked for FlowTable<Queue<T>> {
     fn links(&mut self, place: u32) -> &mut Links {
-        &mut self[place as usize].as_mut().expect("a flow that is listed is there").turn
+        &mut self.at_mut(place).turn
     }
 }
 /// The links of lengths.
-struct ByRank<'a, T>(&'a mut Vec<Option<Queue<T>>>);
+struct ByRank<'a, T>(&'a mut FlowTable<Queue<T>>);
 
 impl<T> Linked for ByRank<'_, T> {
     fn links(&mut self, place: u32) -> &mut Links {
-        &mut self.0[place as usize].as_mut().expect("a flow that is listed is there").rank
+        &mut self.0.at_mut(place).rank
     }
+}
+
+/// Memory of flows that have run dry, for those that come next. Not state: caches that differ in it
+/// alone are equal.
+#[derive(Clone, Debug)]
+struct Spare<T>(Vec<VecDeque<Cached<T>>>);
+
+impl<T> PartialEq for Spare<T> {
+    fn eq(&self, _: &Spare<T>) -> bool {
+        true
+    }
+}
+
+impl<T> Eq for Spare<T> {}
+
+impl<T> Hash for Spare<T> {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
 }
 
 /// Flows that are examined for one that may take a detour. After this many that may not, one waits
@@ -129,8 +157,8 @@ impl Held {
 pub(super) trait Holds {
     /// True if there are any.
     fn any(&self) -> bool;
-    /// How a packet of `flow` with this echo is held; None if it is not.
-    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Held>;
+    /// How a packet of `flow` is held; None if it is not. Its echo is read only where it decides.
+    fn holder(&self, flow: FlowKey, echo: impl FnOnce() -> Option<Nonce>) -> Option<Held>;
     /// A packet of this payload leaves under `nonce`, for what has arrived downstream.
     fn take(&mut self, nonce: Nonce, payload_len: u16);
     /// True if one may, of a flow that is held like this.
@@ -157,25 +185,21 @@ pub(super) struct Cache<T> {
     /// How the first packet of the flow is held whose turn it is.
     head_holder: Option<Held>,
     quantum_bytes: u32,
-    slots: Vec<Option<Queue<T>>>,
-    index: BTreeMap<FlowKey, u32>,
-    hints: FlowIndexCache,
+    flows: FlowTable<Queue<T>>,
     /// By attained service: all that are neither parked nor dry. `new` and `ring` are empty then.
     ranked: Option<LeastAttained>,
     parked: BTreeMap<Held, List>,
     /// By length: pooled and tagged, plain.
     ranks: [Ranks; 2],
-    free: Vec<u32>,
+    spare: Spare<T>,
 }
 
 impl<T> Cache<T> {
     pub fn new(quantum_bytes: u32, order: TurnOrder) -> Cache<T> {
         assert!(quantum_bytes > 0, "a flow must be served at last");
         Cache {
-            slots: Vec::new(),
-            free: Vec::new(),
-            index: BTreeMap::new(),
-            hints: FlowIndexCache::default(),
+            flows: FlowTable::default(),
+            spare: Spare(Vec::new()),
             new: List::default(),
             ring: List::default(),
             ranked: (order == TurnOrder::Attained).then(LeastAttained::default),
@@ -194,7 +218,7 @@ impl<T> Cache<T> {
     }
     /// Bytes that leave in a round of all flows and one more, each with a quantum.
     pub fn round_bytes(&self) -> u64 {
-        (self.index.len() as u64 + 1) * u64::from(self.quantum_bytes)
+        (self.flows.len() as u64 + 1) * u64::from(self.quantum_bytes)
     }
     /// Bytes of INRPP data held: the S_i of the paper.
     pub fn bytes(&self) -> u64 {
@@ -210,20 +234,7 @@ impl<T> Cache<T> {
     }
     /// True if `flow` has packets here.
     pub fn has(&self, flow: FlowKey) -> bool {
-        self.find(flow).is_some_and(|slot| self.queue(slot).bytes > 0)
-    }
-    #[inline]
-    fn find(&self, flow: FlowKey) -> Option<u32> {
-        if self.index.is_empty() {
-            return None;
-        }
-        let hint = self.hints.get(flow);
-        let queue = hint.and_then(|slot| self.slots.get(slot as usize)?.as_ref());
-        if queue.is_some_and(|queue| queue.key == flow) {
-            hint
-        } else {
-            self.index.get(&flow).copied()
-        }
+        self.flow_bytes(flow) > 0
     }
     /// Flows with INRPP data here.
     pub fn pooled_flows(&self) -> u64 {
@@ -235,20 +246,14 @@ impl<T> Cache<T> {
     }
     /// Bytes of `flow` here.
     pub fn flow_bytes(&self, flow: FlowKey) -> u64 {
-        self.find(flow).map_or(0, |slot| self.queue(slot).bytes)
+        self.flows.get(flow).map_or(0, |queue| queue.bytes)
     }
     /// Flows with packets here, and the bytes of each.
     pub fn flows(&self) -> impl Iterator<Item = (FlowKey, u64)> {
-        let flows = self.index.iter().map(|(&key, &slot)| (key, self.queue(slot).bytes));
+        let flows = self.flows.iter().map(|(flow, queue)| (flow, queue.bytes));
         flows.filter(|&(_, bytes)| bytes > 0)
     }
 
-    fn queue(&self, slot: u32) -> &Queue<T> {
-        self.slots[slot as usize].as_ref().expect("a flow that is listed has packets")
-    }
-    fn queue_mut(&mut self, slot: u32) -> &mut Queue<T> {
-        self.slots[slot as usize].as_mut().expect("a flow that is listed has packets")
-    }
     fn count_mut(&mut self, class: Class) -> &mut u64 {
         if class == Class::Plain { &mut self.plain_bytes } else { &mut self.bytes }
     }
@@ -259,9 +264,9 @@ impl<T> Cache<T> {
         if flow.class() != Class::Pooled || packet.payload_len == 0 {
             return false;
         }
-        let Some(slot) = self.find(flow) else { return false };
-        let packets = &self.queue(slot).packets;
-        if packets.back().is_none_or(|last| seq_lt(last.seq, packet.seq)) {
+        let Some(queue) = self.flows.get(flow) else { return false };
+        let packets = &queue.packets;
+        if packets.is_empty() || seq_lt(queue.last_seq, packet.seq) {
             return false;
         }
         let at = packets.partition_point(|other| seq_lt(other.seq, packet.seq));
@@ -272,24 +277,27 @@ impl<T> Cache<T> {
     /// alone.
     pub fn push(&mut self, flow: FlowKey, packet: Cached<T>, newcomer: Newcomer) -> bool {
         *self.count_mut(flow.class()) += packet.wire_len as u64;
-        let slot = match self.find(flow) {
+        let slot = match self.flows.find(flow) {
             Some(slot) => slot,
             None => self.open(flow, newcomer),
         };
         self.packets += 1;
-        let bytes = packet.wire_len as u64;
-        let queue = self.queue_mut(slot);
+        let (bytes, seq) = (packet.wire_len as u64, packet.seq);
+        let queue = self.flows.at_mut(slot);
         // In order, whatever came late over a detour or is sent again: all later data waits for it.
-        let not_after = |other: &Cached<T>| !seq_lt(packet.seq, other.seq);
-        let last = queue.packets.back().is_none_or(not_after) || flow.class() != Class::Pooled;
-        let at = (!last).then(|| queue.packets.partition_point(not_after));
-        match at {
-            Some(at) => queue.packets.insert(at, packet),
-            None => queue.packets.push_back(packet),
+        let in_order = queue.packets.is_empty() || !seq_lt(seq, queue.last_seq);
+        let mut at = None;
+        if in_order || flow.class() != Class::Pooled {
+            queue.packets.push_back(packet);
+            queue.last_seq = seq;
+        } else {
+            let place = queue.packets.partition_point(|other| !seq_lt(seq, other.seq));
+            queue.packets.insert(place, packet);
+            at = Some(place);
         }
         let before = queue.bytes;
         queue.bytes += bytes;
-        let longer = queue.bytes >= queue.below_bytes;
+        let longer = queue.bytes >= u64::from(queue.below_rank) * RANK_BYTES;
         self.counts[kind(flow)] += u64::from(before == 0);
         if longer {
             self.rank(slot);
@@ -298,67 +306,60 @@ impl<T> Cache<T> {
     }
     /// The packet of `flow` that came last has this notice.
     pub fn note(&mut self, flow: FlowKey, notice: BackPressure) {
-        if let Some(slot) = self.find(flow) {
-            self.queue_mut(slot).noticed = Some(notice);
+        if let Some(queue) = self.flows.get_mut(flow) {
+            queue.noticed = Some(Box::new(notice));
         }
     }
     /// The notice of the packet that came last, where packets of `flow` wait.
     pub fn noted(&self, flow: FlowKey) -> Option<BackPressure> {
-        let queue = self.queue(self.find(flow)?);
-        queue.noticed.filter(|_| queue.bytes > 0)
+        let queue = self.flows.get(flow)?;
+        queue.noticed.as_deref().copied().filter(|_| queue.bytes > 0)
     }
     /// List a flow by its length.
     #[inline(never)]
     fn rank(&mut self, slot: u32) {
         self.unrank(slot);
-        let (kind, bytes) = (kind(self.queue(slot).key), self.queue(slot).bytes);
-        let below = self.ranks[kind].put(&mut ByRank(&mut self.slots), slot, bytes);
-        self.queue_mut(slot).below_bytes = below;
+        let (kind, bytes) = (kind(self.flows.key(slot)), self.flows.at(slot).bytes);
+        let below = self.ranks[kind].put(&mut ByRank(&mut self.flows), slot, bytes);
+        self.flows.at_mut(slot).below_rank = below;
     }
     fn unrank(&mut self, slot: u32) {
-        let queue = self.queue_mut(slot);
-        let (kind, below) = (kind(queue.key), core::mem::take(&mut queue.below_bytes));
+        let below = core::mem::take(&mut self.flows.at_mut(slot).below_rank);
         if below > 0 {
-            self.ranks[kind].take(&mut ByRank(&mut self.slots), slot, below);
+            let kind = kind(self.flows.key(slot));
+            self.ranks[kind].take(&mut ByRank(&mut self.flows), slot, below);
         }
     }
     /// Bytes of a flow are gone.
     fn shrink(&mut self, slot: u32, bytes: u64) {
-        let queue = self.queue_mut(slot);
+        let queue = self.flows.at_mut(slot);
         queue.bytes -= bytes;
         if queue.bytes == 0 {
-            let kind = kind(queue.key);
-            self.counts[kind] -= 1;
+            self.counts[kind(self.flows.key(slot))] -= 1;
         }
     }
     /// A flow without packets gets its first.
     fn open(&mut self, key: FlowKey, newcomer: Newcomer) -> u32 {
+        let service_bytes = match self.ranked {
+            None => u64::from(self.quantum_bytes),
+            Some(_) => newcomer.attained_bytes,
+        };
         let queue = Queue {
-            key,
-            packets: VecDeque::new(),
+            packets: self.spare.0.pop().unwrap_or_default(),
             bytes: 0,
-            deficit_bytes: self.quantum_bytes,
-            credit: None,
-            place: if newcomer.ahead { Place::New } else { Place::Ring },
+            last_seq: 0,
+            below_rank: 0,
             turn: Links::default(),
+            place: if newcomer.ahead { Place::New } else { Place::Ring },
+            credit: None,
+            service_bytes,
             rank: Links::default(),
-            below_bytes: 0,
             noticed: None,
-            attained_bytes: newcomer.attained_bytes,
         };
-        let slot = match self.free.pop() {
-            Some(slot) => slot,
-            None => {
-                self.slots.push(None);
-                self.slots.len() as u32 - 1
-            }
-        };
-        self.slots[slot as usize] = Some(queue);
-        self.index.insert(key, slot);
-        self.hints.note(key, slot, &self.index);
+        let slot = self.flows.insert(key, queue);
         match &mut self.ranked {
-            None if newcomer.ahead => self.new.push(&mut self.slots, slot),
-            None => self.ring.push(&mut self.slots, slot),
+            None if newcomer.ahead => self.new.push(&mut self.flows, slot),
+            None => self.ring.push(&mut self.flows, slot),
             Some(_) => self.rank_by_service(slot),
         }
         slot
@@ -367,22 +368,21 @@ impl<T> Cache<T> {
     fn close(&mut self, slot: u32) {
         self.leave(slot);
         self.unrank(slot);
-        let queue = self.slots[slot as usize].take().expect("closed once");
+        let queue = self.flows.remove_at(slot);
         debug_assert!(queue.packets.is_empty() && queue.bytes == 0);
-        self.index.remove(&queue.key);
-        self.free.push(slot);
+        self.spare.0.push(queue.packets);
     }
     /// Out of the list in which it waits for its turn.
     fn leave(&mut self, slot: u32) {
-        match self.queue(slot).place {
-            Place::New => self.new.remove(&mut self.slots, slot),
-            Place::Ring => self.ring.remove(&mut self.slots, slot),
+        match self.flows.at(slot).place {
+            Place::New => self.new.remove(&mut self.flows, slot),
+            Place::Ring => self.ring.remove(&mut self.flows, slot),
             Place::Ranked(rank) => {
                 self.ranked.as_mut().expect("the flow has a rank").remove(slot, rank);
             }
             Place::Parked(held) => {
                 let waiting = self.parked.get_mut(&held).expect("a parked flow is listed");
-                waiting.remove(&mut self.slots, slot);
+                waiting.remove(&mut self.flows, slot);
                 if waiting.is_empty() {
                     self.parked.remove(&held);
                 }
@@ -399,14 +399,14 @@ impl<T> Cache<T> {
             self.rank_by_service(slot);
             return;
         }
-        self.queue_mut(slot).place = Place::Ring;
-        self.ring.push(&mut self.slots, slot);
+        self.flows.at_mut(slot).place = Place::Ring;
+        self.ring.push(&mut self.flows, slot);
     }
     /// Into the order by attained service.
     fn rank_by_service(&mut self, slot: u32) {
         let Some(ranked) = &mut self.ranked else { return };
-        let queue = self.slots[slot as usize].as_mut().expect("a flow that is listed is there");
-        queue.place = Place::Ranked(ranked.insert(slot, queue.attained_bytes));
+        let queue = self.flows.at_mut(slot);
+        queue.place = Place::Ranked(ranked.insert(slot, queue.service_bytes));
     }
     /// The flow to serve next; [`NONE`]: none.
     #[inline]
@@ -426,10 +426,10 @@ impl<T> Cache<T> {
         if !holds.any() {
             return None;
         }
-        let queue = self.queue(slot);
-        let echo = queue.packets.front().and_then(|first| first.echo);
-        match queue.key.class() {
-            Class::Pooled => holds.holder(queue.key, echo),
+        let key = self.flows.key(slot);
+        let echo = || self.flows.at(slot).packets.front().and_then(|first| first.echo);
+        match key.class() {
+            Class::Pooled => holds.holder(key, echo),
             Class::Tagged | Class::Plain => None,
         }
     }
@@ -437,7 +437,7 @@ impl<T> Cache<T> {
     #[inline]
     fn may_send(&self, slot: u32, holder: Option<Held>, holds: &impl Holds) -> bool {
         holder.is_none_or(|held| {
-            let own = self.queue(slot).credit.is_some_and(|(nonce, _)| nonce == held.nonce);
+            let own = self.flows.at(slot).credit.is_some_and(|(nonce, _)| nonce == held.nonce);
             own || holds.may_take(held)
         })
     }
@@ -453,7 +453,7 @@ impl<T> Cache<T> {
                 }
                 return;
             }
-            if self.queue(slot).packets.is_empty() {
+            if self.flows.at(slot).packets.is_empty() {
                 self.close(slot);
                 continue;
             }
@@ -463,8 +463,8 @@ impl<T> Cache<T> {
                 return;
             };
             self.leave(slot);
-            self.queue_mut(slot).place = Place::Parked(held);
-            self.parked.entry(held).or_default().push(&mut self.slots, slot);
+            self.flows.at_mut(slot).place = Place::Parked(held);
+            self.parked.entry(held).or_default().push(&mut self.flows, slot);
             holds.waits_now(held.nonce);
         }
     }
@@ -479,7 +479,7 @@ impl<T> Cache<T> {
         if head == NONE || self.may_detour(head, max_wire_len) {
             return (head != NONE).then_some(head);
         }
-        let after = |&slot: &u32| (slot != NONE).then(|| self.queue(slot).turn.after);
+        let after = |&slot: &u32| (slot != NONE).then(|| self.flows.at(slot).turn.after);
         let listed = |list: List| core::iter::successors(Some(list.first), after);
         let turns = listed_while(listed(self.new)).chain(listed_while(listed(self.ring)));
         turns
@@ -496,12 +496,29 @@ impl<T> Cache<T> {
         self.first_for_detour(max_wire_len, holds).is_some()
     }
     fn may_detour(&self, slot: u32, max_wire_len: u16) -> bool {
-        let queue = self.queue(slot);
-        let first = queue.packets.front();
+        let first = self.flows.at(slot).packets.front();
         let fits = first.is_some_and(|p| p.taggable && p.wire_len <= max_wire_len);
-        queue.key.class() == Class::Pooled && fits
+        self.flows.key(slot).class() == Class::Pooled && fits
     }
 
+    /// Load what the next packet of `flow` touches, for no one to wait for.
+    pub fn touch(&self, flow: FlowKey) {
+        if let Some(queue) = self.flows.get(flow) {
+            black_box(queue.bytes);
+        }
+    }
+    /// The same for the next one that leaves, and the flow after its own.
+    pub fn touch_next(&self) {
+        let head = self.head();
+        if head == NONE {
+            return;
+        }
+        let queue = self.flows.at(head);
+        black_box(queue.packets.front().map_or(0, |first| first.wire_len));
+        if queue.turn.after != NONE {
+            black_box(self.flows.at(queue.turn.after).bytes);
+        }
+    }
     /// The next packet in turn, for the interface itself.
     pub fn pull(&mut self, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
         while self.has_eligible() {
@@ -535,15 +552,15 @@ impl<T> Cache<T> {
     }
     /// What a flow has just sent does not count in its turns, as long as it has more.
     pub fn refund(&mut self, flow: FlowKey, wire_len: u16, holds: &mut impl Holds) {
-        let more = |&slot: &u32| !self.queue(slot).packets.is_empty();
-        let Some(slot) = self.find(flow).filter(more) else { return };
+        let more = |&slot: &u32| !self.flows.at(slot).packets.is_empty();
+        let Some(slot) = self.flows.find(flow).filter(more) else { return };
         let ranked = self.ranked.is_some();
-        let queue = self.queue_mut(slot);
+        let queue = self.flows.at_mut(slot);
         if !ranked {
-            queue.deficit_bytes += u32::from(wire_len);
+            queue.service_bytes += u64::from(wire_len);
             return;
         }
-        queue.attained_bytes -= u64::from(wire_len);
+        queue.service_bytes -= u64::from(wire_len);
         if matches!(queue.place, Place::Ranked(_)) {
             self.queue_up(slot);
             self.settle(holds);
@@ -554,18 +571,18 @@ impl<T> Cache<T> {
         let is_head = slot == self.head();
         let holder = if is_head { self.head_holder } else { self.holder(slot, holds) };
         debug_assert_eq!(holder, self.holder(slot, holds), "settled after what changes it");
-        let (quantum_bytes, ranked) = (self.quantum_bytes, self.ranked.is_some());
-        let queue = self.queue_mut(slot);
-        let key = queue.key;
+        let (quantum_bytes, ranked) = (u64::from(self.quantum_bytes), self.ranked.is_some());
+        let key = self.flows.key(slot);
+        let queue = self.flows.at_mut(slot);
         let wire_len = queue.packets.front().expect("who may send has packets").wire_len;
         if ranked {
-            queue.attained_bytes += u64::from(wire_len);
-        } else if queue.deficit_bytes < wire_len as u32 {
-            queue.deficit_bytes += quantum_bytes;
+            queue.service_bytes += u64::from(wire_len);
+        } else if queue.service_bytes < u64::from(wire_len) {
+            queue.service_bytes += quantum_bytes;
             self.queue_up(slot);
             return None;
         } else {
-            queue.deficit_bytes -= wire_len as u32;
+            queue.service_bytes -= u64::from(wire_len);
         }
         let credit = queue.credit.take();
         let packet = queue.packets.pop_front().expect("just seen");
@@ -578,7 +595,7 @@ impl<T> Cache<T> {
         } else if empty {
             // Its turn is over. Closed at once it would be new with its next packet, and have one
             // more than its part each time that it runs dry.
-            self.queue_mut(slot).deficit_bytes = quantum_bytes;
+            self.flows.at_mut(slot).service_bytes = quantum_bytes;
             self.queue_up(slot);
         }
         if let Some(held) =
@@ -604,7 +621,7 @@ impl<T> Cache<T> {
     /// The same for those that are held like this.
     pub fn credit(&mut self, held: Held) -> Option<u16> {
         let slot = self.parked.get(&held)?.first;
-        let queue = self.queue_mut(slot);
+        let queue = self.flows.at_mut(slot);
         let payload_len = queue.packets.front().map_or(1, |packet| packet.payload_len.max(1));
         queue.credit = Some((held.nonce, payload_len));
         self.unpark(slot);
@@ -615,7 +632,7 @@ impl<T> Cache<T> {
         let last = self.parked.last_entry().filter(|last| last.key().hold == Hold::Yields);
         let Some(last) = last else { return false };
         let (nonce, slot) = (last.key().nonce, last.get().first);
-        self.queue_mut(slot).credit = Some((nonce, 0));
+        self.flows.at_mut(slot).credit = Some((nonce, 0));
         self.unpark(slot);
         true
     }
@@ -624,10 +641,10 @@ impl<T> Cache<T> {
         let waiting = self.parked.get_mut(&held)?;
         let slot = waiting.first;
         if !waiting.is_only(slot) {
-            waiting.remove(&mut self.slots, slot);
-            waiting.push(&mut self.slots, slot);
+            waiting.remove(&mut self.flows, slot);
+            waiting.push(&mut self.flows, slot);
         }
-        Some(self.queue(slot).key)
+        Some(self.flows.key(slot))
     }
     /// True if a flow waits under `nonce` that is not paused.
     pub fn waits_with_others(&self, nonce: Nonce) -> bool {
@@ -640,7 +657,7 @@ impl<T> Cache<T> {
     /// Twice the bytes of credit that flows under `nonce` have not used.
     #[cfg(test)]
     pub fn lent(&self, nonce: Nonce) -> i64 {
-        let credits = self.slots.iter().flatten().filter_map(|queue| queue.credit);
+        let credits = self.flows.iter().filter_map(|(_, queue)| queue.credit);
         credits.filter(|credit| credit.0 == nonce).map(|credit| 2 * i64::from(credit.1)).sum()
     }
     /// True if `flow` has a credit that it has not used.
@@ -651,16 +668,16 @@ impl<T> Cache<T> {
     /// The payload that was taken for a credit of `flow` that it has not used.
     #[cfg(test)]
     pub fn credit_of(&self, flow: FlowKey) -> Option<u16> {
-        self.queue(self.find(flow)?).credit.map(|(_, payload_len)| payload_len)
+        self.flows.get(flow)?.credit.map(|(_, payload_len)| payload_len)
     }
     /// The flows that wait under `nonce`.
     #[cfg(test)]
     pub fn parked(&self, nonce: Nonce) -> Vec<FlowKey> {
-        let after = |&slot: &u32| (slot != NONE).then(|| self.queue(slot).turn.after);
+        let after = |&slot: &u32| (slot != NONE).then(|| self.flows.at(slot).turn.after);
         let lists = Held::all(nonce).into_iter().filter_map(|held| self.parked.get(&held));
         let slots =
             lists.flat_map(|list| listed_while(core::iter::successors(Some(list.first), after)));
-        slots.map(|slot| self.queue(slot).key).collect()
+        slots.map(|slot| self.flows.key(slot)).collect()
     }
     /// Nothing is held under `nonce` any more, and its credits are void.
     pub fn release(&mut self, nonce: Nonce) {
@@ -669,15 +686,15 @@ impl<T> Cache<T> {
                 self.unpark(waiting.first);
             }
         }
-        for queue in self.slots.iter_mut().flatten() {
+        for queue in self.flows.values_mut() {
             queue.credit.take_if(|credit| credit.0 == nonce);
         }
     }
     /// `flow` may be held otherwise than before. A credit that it has no use for any more.
     pub fn reconsider(&mut self, flow: FlowKey, holds: &impl Holds) -> Option<(Nonce, u16)> {
-        let slot = self.find(flow)?;
+        let slot = self.flows.find(flow)?;
         let holder = self.holder(slot, holds);
-        if let Place::Parked(held) = self.queue(slot).place
+        if let Place::Parked(held) = self.flows.at(slot).place
             && holder != Some(held)
         {
             self.unpark(slot);
@@ -689,11 +706,13 @@ impl<T> Cache<T> {
                 Hold::Paused => false,
             })
         };
-        self.queue_mut(slot).credit.take_if(|credit| !keeps(*credit))
+        self.flows.at_mut(slot).credit.take_if(|credit| !keeps(*credit))
     }
     fn unpark(&mut self, slot: u32) {
         self.queue_up(slot);
-        self.queue_mut(slot).deficit_bytes = self.quantum_bytes;
+        if self.ranked.is_none() {
+            self.flows.at_mut(slot).service_bytes = u64::from(self.quantum_bytes);
+        }
     }
 
     /// The slot and the bytes of the longest flow of those that are plain or of those that are not,
@@ -701,7 +720,7 @@ impl<T> Cache<T> {
     pub fn longest(&mut self, plain: bool) -> Option<(u32, u64)> {
         loop {
             let (slot, from_bytes) = self.ranks[usize::from(plain)].first()?;
-            match self.queue(slot).bytes {
+            match self.flows.at(slot).bytes {
                 0 => self.unrank(slot),
                 bytes if bytes < from_bytes => self.rank(slot),
                 bytes => return Some((slot, bytes)),
@@ -710,13 +729,14 @@ impl<T> Cache<T> {
     }
     /// Take the last packet of the flow in `slot`, and a credit that it has no use for any more.
     pub fn push_out(&mut self, slot: u32) -> (Cached<T>, Option<(Nonce, u16)>) {
-        let queue = self.queue_mut(slot);
-        let flow = queue.key;
+        let flow = self.flows.key(slot);
+        let queue = self.flows.at_mut(slot);
         let packet = queue.packets.pop_back().expect("a flow that is listed has packets");
         let mut unused = None;
         let empty = queue.packets.is_empty();
-        if empty {
-            unused = queue.credit.take();
+        match queue.packets.back() {
+            Some(last) => queue.last_seq = last.seq,
+            None => unused = queue.credit.take(),
         }
         self.shrink(slot, packet.wire_len as u64);
         if empty {
@@ -728,7 +748,7 @@ impl<T> Cache<T> {
     /// Take everything out.
     pub fn drain(&mut self) -> impl Iterator<Item = T> {
         let emptied = core::mem::replace(self, Cache::new(self.quantum_bytes, self.order()));
-        emptied.slots.into_iter().flatten().flat_map(|q| q.packets).map(|p| p.what)
+        emptied.flows.into_values().flat_map(|queue| queue.packets).map(|p| p.what)
     }
 }
 

@@ -196,7 +196,7 @@ impl Credits {
     pub fn hear(&mut self, now: Time, held: Held, flow: FlowKey, arrived: Arrived) -> AckUpdate {
         let nonce = held.nonce;
         let mut known = None;
-        if let Some(said) = self.flows.get_mut(&flow) {
+        if let Some(said) = self.flows.get_mut(flow) {
             let Some(news) = said.on_ack(now, arrived, self.patience.forget_after) else {
                 let (forgotten, from, news) = (None, None, Some(0));
                 return AckUpdate { forgotten, moved: false, changed: false, from, news };
@@ -253,7 +253,7 @@ impl Credits {
     }
     /// The pause of `flow` ends if no ACK has come for so long that none will. True if it does.
     pub fn end_stale_pause(&mut self, now: Time, flow: FlowKey) -> bool {
-        let Some(said) = self.flows.get_mut(&flow) else { return false };
+        let Some(said) = self.flows.get_mut(flow) else { return false };
         let stale = said.at + self.patience.forget_after.max(said.gap * 4) <= now;
         let paused = said.under.as_mut().filter(|held| held.hold == Hold::Paused && stale);
         paused.map(|held| held.hold = Hold::Slowed).is_some()
@@ -287,7 +287,7 @@ impl Credits {
         if self.nonces.is_empty() {
             return Release { moved: false, from: None };
         }
-        let Some(said) = self.flows.get_mut(&flow) else {
+        let Some(said) = self.flows.get_mut(flow) else {
             self.flows.know(flow, FlowHoldState::new(now, None, arrived));
             return Release { moved: true, from: None };
         };
@@ -351,14 +351,14 @@ impl Holds for Credits {
         !self.nonces.is_empty()
     }
     #[inline]
-    fn holder(&self, flow: FlowKey, echo: Option<Nonce>) -> Option<Held> {
+    fn holder(&self, flow: FlowKey, echo: impl FnOnce() -> Option<Nonce>) -> Option<Held> {
         if self.nonces.is_empty() || flow.class() != Class::Pooled {
             return None;
         }
-        match self.flows.get(&flow) {
+        match self.flows.get(flow) {
             Some(said) => said.under,
             None => {
-                let nonce = echo.filter(|nonce| self.nonces.contains_key(nonce))?;
+                let nonce = echo().filter(|nonce| self.nonces.contains_key(nonce))?;
                 Some(Held { nonce, hold: Hold::Slowed })
             }
         }

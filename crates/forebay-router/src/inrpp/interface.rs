@@ -196,7 +196,7 @@ impl<T> Interface<T> {
             return true;
         }
         !(self.cache.has_eligible()
-            || self.credits.holder(flow, echo).is_some()
+            || self.credits.holder(flow, || echo).is_some()
             || self.cache.has(flow))
     }
     /// True if the data of `packet` waits here already.
@@ -315,6 +315,14 @@ impl<T> Interface<T> {
         }
         self.move_on(now, rng);
         Some(pulled)
+    }
+    /// A packet of `flow` comes soon: load what it touches, for no one to wait for.
+    pub fn touch(&self, flow: FlowKey) {
+        self.cache.touch(flow);
+    }
+    /// The same for [`Interface::pull`].
+    pub fn touch_next(&self) {
+        self.cache.touch_next();
     }
     /// A packet of `flow` has left over the link, from the cache or past it, or on a detour that
     /// counts in turns.
@@ -469,7 +477,7 @@ impl<T> Interface<T> {
             // The interface that asks here needs no help from those upstream: its request ends at
             // this interface.
             (State::Disable, BackPressureSignal::Nothing, nonce) => {
-                let first = self.asked.remove(&flow).is_some();
+                let first = self.asked.remove(flow).is_some();
                 if first || nonce.is_none() || nonce == self.nonce {
                     let (ask, allowance) = (
                         BackPressureSignal::Cancel,
@@ -653,7 +661,7 @@ impl<T> Interface<T> {
         }
     }
     fn note_asked(&mut self, now: Time, flow: FlowKey) {
-        if let Some(last) = self.asked.get_mut(&flow) {
+        if let Some(last) = self.asked.get_mut(flow) {
             self.longest_gap = self.longest_gap.max(now.since(*last));
             *last = now;
             return;
@@ -717,7 +725,7 @@ impl<T> Interface<T> {
     /// True if an ACK that came last paused `flow`, and not too long ago.
     #[cfg(test)]
     pub fn is_paused(&self, flow: FlowKey) -> bool {
-        self.credits.holder(flow, None).is_some_and(|held| held.hold == Hold::Paused)
+        self.credits.holder(flow, || None).is_some_and(|held| held.hold == Hold::Paused)
     }
     /// True if `flow` may send a packet for want of others.
     #[cfg(test)]

@@ -67,7 +67,7 @@ impl List {
 }
 
 /// Bytes in which the flows of one rank may differ.
-const RANK_BYTES: u64 = 1500;
+pub(super) const RANK_BYTES: u64 = 1500;
 
 /// Flows by the most that has waited of them since they were listed: no flow is longer than its
 /// rank says, and one that is shorter is listed anew when it is the first of the highest. So only
@@ -79,18 +79,18 @@ pub(super) struct Ranks {
 
 impl Ranks {
     /// List the flow at `place`, of which `bytes` wait. It may stay there while it has less than
-    /// what is returned.
-    pub fn put(&mut self, all: &mut impl Linked, place: u32, bytes: u64) -> u64 {
+    /// what is returned, in [`RANK_BYTES`].
+    pub fn put(&mut self, all: &mut impl Linked, place: u32, bytes: u64) -> u32 {
         let rank = bytes / RANK_BYTES;
         if self.lists.len() <= rank as usize {
             self.lists.resize(rank as usize + 1, List::default());
         }
         self.lists[rank as usize].push(all, place);
-        (rank + 1) * RANK_BYTES
+        rank as u32 + 1
     }
-    /// The flow at `place`, listed for less than `below` bytes, is listed no more.
-    pub fn take(&mut self, all: &mut impl Linked, place: u32, below: u64) {
-        self.lists[(below / RANK_BYTES) as usize - 1].remove(all, place);
+    /// The flow at `place`, listed for less than `below`, is listed no more.
+    pub fn take(&mut self, all: &mut impl Linked, place: u32, below: u32) {
+        self.lists[below as usize - 1].remove(all, place);
     }
     /// The flow that came first to the highest rank, and the bytes from which on it belongs there.
     pub fn first(&mut self) -> Option<(u32, u64)> {

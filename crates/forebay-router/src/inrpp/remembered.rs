@@ -1,8 +1,10 @@
 //! What is remembered of flows, within bounds: those that are silent for long have ended, and are
 //! looked for when twice as many are known as were left the last time.
 
+use super::flow_table::FlowTable;
 use super::key::FlowKey;
-use alloc::collections::BTreeMap;
+use alloc::vec::Vec;
+use core::hash::{Hash, Hasher};
 use core::ops::{Deref, DerefMut};
 use forebay_base::{Span, Time};
 
@@ -25,16 +27,16 @@ impl LastHeard for Time {
 }
 
 /// See the module.
-#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+#[derive(Clone, Debug)]
 pub(super) struct Remembered<V> {
-    flows: BTreeMap<FlowKey, V>,
+    flows: FlowTable<V>,
     /// Number of flows at which to look for those that have ended.
     crowd: usize,
 }
 
 impl<V> Default for Remembered<V> {
     fn default() -> Remembered<V> {
-        Remembered { flows: BTreeMap::new(), crowd: PURGE_THRESHOLD }
+        Remembered { flows: FlowTable::default(), crowd: PURGE_THRESHOLD }
     }
 }
 
@@ -43,7 +45,7 @@ impl<V: LastHeard> Remembered<V> {
     pub fn know(&mut self, flow: FlowKey, value: V) -> bool {
         if self.flows.len() >= self.crowd {
             let now = value.last_heard();
-            self.flows.retain(|_, other| other.last_heard() + ENDED_AFTER > now);
+            self.flows.retain(|other| other.last_heard() + ENDED_AFTER > now);
             self.crowd = (2 * self.flows.len()).max(PURGE_THRESHOLD);
         }
         let room = self.flows.len() < MAX_FLOWS;
@@ -55,15 +57,33 @@ impl<V: LastHeard> Remembered<V> {
 }
 
 impl<V> Deref for Remembered<V> {
-    type Target = BTreeMap<FlowKey, V>;
+    type Target = FlowTable<V>;
 
-    fn deref(&self) -> &BTreeMap<FlowKey, V> {
+    fn deref(&self) -> &FlowTable<V> {
         &self.flows
     }
 }
 
 impl<V> DerefMut for Remembered<V> {
-    fn deref_mut(&mut self) -> &mut BTreeMap<FlowKey, V> {
+    fn deref_mut(&mut self) -> &mut FlowTable<V> {
         &mut self.flows
+    }
+}
+
+/// Which flow was heard of first does not count.
+impl<V: PartialEq> PartialEq for Remembered<V> {
+    fn eq(&self, other: &Remembered<V>) -> bool {
+        let same = |(flow, value): (FlowKey, &V)| other.get(flow) == Some(value);
+        (self.crowd, self.len()) == (other.crowd, other.len()) && self.iter().all(same)
+    }
+}
+
+impl<V: Eq> Eq for Remembered<V> {}
+
+impl<V: Hash> Hash for Remembered<V> {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        let mut flows: Vec<(FlowKey, &V)> = self.iter().collect();
+        flows.sort_unstable_by_key(|&(flow, _)| flow);
+        (flows, self.crowd).hash(state);
     }
 }

@@ -1,6 +1,7 @@
 //! The router: what comes in is read, kept or passed on; what a port has room for is taken from
 //! caches.
 
+mod kept;
 mod notices;
 
 use super::cache::Cached;
@@ -17,7 +18,10 @@ use super::signals::{Signals, has_room_for_tag, set_tag};
 use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::vec::Vec;
-use forebay_base::{Arena, DropReason, Kind, Packet, PortId, Rate, Rng, TcpFlags, Time};
+use core::hint::black_box;
+use forebay_base::{
+    Arena, DropReason, Kind, Packet, PacketRing, PortId, Rate, Rng, TcpFlags, Time,
+};
 use forebay_signal::inrpp::{
     BackPressure, DETOUR_TAG_BYTES, DetourTag, Echo, Nonce, Notice, PathDigest, RouterId,
 };
@@ -598,6 +602,20 @@ impl Forwarding for Inrpp {
         self.ports[port.index()].log.offered_bytes += wire_len as u64;
         self.count_sent(port, flow, wire_len, packet.payload_len(), cx.now);
         Some(port)
+    }
+
+    fn keep_first(&mut self, ring: &mut PacketRing, cx: &mut NodeContext<'_>) -> bool {
+        self.keep_first_of(ring, cx)
+    }
+    fn touch(&self, port: PortId, packet: &Packet) {
+        let out = &self.ports[port.index()];
+        black_box(out.log.offered_bytes);
+        if !out.interface.is_open() && packet.payload_len() > 0 {
+            out.interface.touch(FlowKey::of(packet, Class::Pooled));
+        }
+    }
+    fn touch_next(&self, port: PortId) {
+        self.ports[port.index()].interface.touch_next();
     }
 
     fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {

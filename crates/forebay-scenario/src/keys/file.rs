@@ -19,7 +19,7 @@ use crate::keys::links::LinkParams;
 use crate::keys::named::{Named, Param, param};
 use crate::keys::paths::{Homes, PathsOf};
 use crate::keys::reassembly::ReassemblyTable;
-use crate::keys::routes::{RoutesTable, Weight};
+use crate::keys::routes::{Prefixes, RoutesTable, Weight};
 use crate::keys::sizes::SizeOf;
 use crate::keys::sweep::SweepEntry;
 use crate::keys::tcp::{Tcp, TcpOf};
@@ -197,6 +197,10 @@ sections! {
             delay_step: Span,
             /// What differs from `reassembly` at the top level.
             reassembly: ReassemblyTable,
+            /// Networks outside the address plan that are reached over this host; packets have the
+            /// route of the longest prefix. For live runs: simulated hosts send to none of their
+            /// addresses. Not of a group. Example: ["192.0.2.0/24"].
+            prefixes: Prefixes,
         }
         flatten params: LinkParams,
     }

@@ -1,12 +1,13 @@
 //! `[routes]`, and `weight` of a link: which way packets take.
 
 use crate::format::fault::{Fault, Problem};
+use crate::format::faults::all;
 use crate::format::fields::{
     Field, Fields, Section, Spanned, names, property, read_section, section_schema, sections,
     value_or,
 };
 use crate::format::item::{Item, Value};
-use forebay_net::{EqualCosts, MAX_TREES, RouteRule};
+use forebay_net::{EqualCosts, MAX_TREES, Prefix, RouteRule};
 use serde_json::{Value as Json, json};
 use std::ops::RangeInclusive;
 
@@ -70,6 +71,34 @@ impl Weight {
     pub fn fault(value: i128, fault: impl Fn(Problem) -> Fault) -> Fault {
         let expected = WEIGHT_RANGE.to_string();
         fault(Problem::OutOfRange { found: value.to_string(), expected }).hint(WEIGHT_HINT)
+    }
+}
+
+/// Prefixes of addresses, as texts.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(crate) struct Prefixes(pub Vec<Prefix>);
+
+/// What a list of them looks like.
+const PREFIXES: &str = "an array of prefixes, such as [\"192.0.2.0/24\"]";
+
+impl Field for Prefixes {
+    fn read(item: &Item, key: &str) -> Result<Self, Fault> {
+        let Value::Array(items) = &item.value else { return Err(item.expected(key, PREFIXES)) };
+        let one = |item: &Item| {
+            let Value::String(text) = &item.value else { return Err(item.expected(key, PREFIXES)) };
+            text.parse::<Prefix>().map_err(|error| {
+                let problem = Problem::Conflict(format!("\"{text}\": {error}"));
+                Fault::at(item.loc, key, problem)
+            })
+        };
+        all(items.iter().map(one)).map(Prefixes)
+    }
+    fn write(&self) -> toml::Value {
+        let text = |prefix: &Prefix| toml::Value::String(prefix.to_string());
+        toml::Value::Array(self.0.iter().map(text).collect())
+    }
+    fn schema() -> Json {
+        json!({ "type": "array", "items": { "type": "string" } })
     }
 }
 

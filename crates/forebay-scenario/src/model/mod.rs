@@ -21,7 +21,8 @@ use channels::{Channel, TraceFile};
 use expectation::Expectation;
 use forebay_base::{IpVersion, NodeId, PortId, Rate, Span, Time};
 use forebay_net::{
-    AppSchedule, EventSpec, NetEvent, ReassemblyLimits, RouteRule, TimeDistribution, WireSpec,
+    AppSchedule, EventSpec, NetEvent, Prefix, ReassemblyLimits, RouteRule, TimeDistribution,
+    WireSpec,
 };
 use forebay_queue::Limit;
 use forebay_topology::Role;
@@ -99,6 +100,8 @@ pub struct Node {
     pub router: Option<Arc<Chosen<Routers>>>,
     /// How a host reassembles datagrams; None: as the scenario says.
     pub reassembly: Option<ReassemblyLimits>,
+    /// Networks outside the address plan that are reached over a host.
+    pub prefixes: Vec<Prefix>,
     /// What a map says of a router.
     pub on_map: Option<Arc<OnMap>>,
 }

@@ -45,6 +45,11 @@ impl Scenario {
                 .zip(&self.nodes)
                 .filter_map(|(id, node)| Some((id, node.reassembly?)))
                 .collect(),
+            prefixes: (0..)
+                .map(NodeId)
+                .zip(&self.nodes)
+                .flat_map(|(id, node)| node.prefixes.iter().map(move |prefix| (id, *prefix)))
+                .collect(),
         };
         self.record(&mut spec);
         self.misbehave(protocol, &mut spec);

@@ -31,7 +31,7 @@ pub(crate) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<AppSch
     let (write, _) = both(write, both(stop, think))?;
     let stop = flow.stop.as_ref().map(|at| Time::ZERO + at.value);
     let spare = flow.spare.as_ref().is_some_and(|at| at.value);
-    let life = AppSchedule { after: None, stop, write, answer_bytes: 0, spare };
+    let life = AppSchedule { after: None, stop, write, answer_bytes: 0, listen: None, spare };
     Ok((life != AppSchedule::default()).then_some(life))
 }
 
@@ -352,7 +352,8 @@ pub(crate) fn of_row(
     let chunk_bytes = mss_bytes as u32;
     let write = rate.map(|rate| Writing { rate: Some(rate), chunk_bytes, periods: None });
     let stop = stop.map(|stop| Time::ZERO + stop);
-    let life = AppSchedule { after: None, stop, write, answer_bytes: 0, spare: false };
+    let life =
+        AppSchedule { after: None, stop, write, answer_bytes: 0, listen: None, spare: false };
     Ok((start, (life != AppSchedule::default()).then_some(life), after))
 }
 

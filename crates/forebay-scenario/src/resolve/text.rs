@@ -12,7 +12,7 @@ use crate::keys::links::{LinkParams, Queue, QueueTable};
 use crate::keys::named::Named;
 use crate::keys::reassembly;
 use crate::keys::routes;
-use crate::keys::routes::Weight;
+use crate::keys::routes::{Prefixes, Weight};
 use crate::keys::tcp::Tcp;
 use crate::model::inrpp::InrppNetwork;
 use crate::registry::named::given;
@@ -110,7 +110,9 @@ fn file(scenario: &Scenario) -> File {
     let host = |node: &crate::Node| {
         let name = Spanned::new(node.name.clone());
         let reassembly = node.reassembly.map(|limits| Spanned::new(reassembly::table_of(limits)));
-        HostEntry(HostGroup { name, reassembly, ..HostGroup::default() })
+        let prefixes =
+            (!node.prefixes.is_empty()).then(|| Spanned::new(Prefixes(node.prefixes.clone())));
+        HostEntry(HostGroup { name, reassembly, prefixes, ..HostGroup::default() })
     };
     let is_inrpp = scenario.inrpp != InrppNetwork::default() || !scenario.ever_inrpp().is_empty();
     let differs = scenario.reassembly != ReassemblyLimits::of(scenario.ip_version);

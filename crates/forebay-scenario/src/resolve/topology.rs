@@ -25,7 +25,7 @@ use crate::resolve::link_rate::pace_of;
 use crate::resolve::queues::{queue_of, threshold_of};
 use crate::{Link, LinkDirection, Node};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
-use forebay_net::ReassemblyLimits;
+use forebay_net::{Prefix, ReassemblyLimits};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -269,7 +269,14 @@ impl Topology {
             return Err(fault(Problem::Duplicate { kind: "node", name }));
         }
         self.by_name.insert(name.clone(), id);
-        self.nodes.push(Node { name, is_host, router: None, reassembly: None, on_map: None });
+        self.nodes.push(Node {
+            name,
+            is_host,
+            router: None,
+            reassembly: None,
+            prefixes: Vec::new(),
+            on_map: None,
+        });
         self.ports.push(Vec::new());
         Ok(id)
     }
@@ -297,14 +304,33 @@ impl Topology {
                 return Err(count.fault(too_many("links of one node", count.value as usize)));
             }
         }
+        let prefixes = self.prefixes_of(host)?;
         let given = host.reassembly.as_ref();
         let limits = given.map(|_| reassembly::resolve(given, self.reassembly)).transpose()?;
         for number in numbers {
             let name = numbered(&host.name, number)?;
             let id = self.add_node(name, true, |problem| host.name.fault(problem))?;
             self.nodes[id.index()].reassembly = limits;
+            self.nodes[id.index()].prefixes = prefixes.clone();
         }
         Ok(())
+    }
+
+    /// The networks behind a host.
+    fn prefixes_of(&self, host: &HostGroup) -> Result<Vec<Prefix>, Fault> {
+        let Some(given) = &host.prefixes else { return Ok(Vec::new()) };
+        if host.count.is_some() {
+            let text = "a network is behind one host, and this is a group";
+            return Err(given.fault(Problem::Conflict(text.into())));
+        }
+        let others = || self.nodes.iter().flat_map(|node| &node.prefixes);
+        match given.value.0.iter().find(|prefix| others().any(|other| other == *prefix)) {
+            Some(twice) => {
+                let text = format!("{twice} is behind another host as well");
+                Err(given.fault(Problem::Conflict(text)))
+            }
+            None => Ok(given.value.0.clone()),
+        }
     }
 
     /// The access links of a group.

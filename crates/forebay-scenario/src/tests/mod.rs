@@ -20,6 +20,7 @@ mod reassembly;
 mod registered;
 mod routes;
 mod sizes;
+mod sweep;
 mod together;
 mod topology;
 mod variants;

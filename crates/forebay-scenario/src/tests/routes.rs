@@ -135,3 +135,43 @@ fn a_weight_out_of_range_has_its_range_and_a_hint() {
         assert!(message.contains(&expected), "{message}");
     }
 }
+
+/// The square with this behind `t`.
+fn behind_t(keys: &str) -> String {
+    SQUARE.replace("attach = \"d\"\n", &format!("attach = \"d\"\n{keys}\n"))
+}
+
+#[test]
+fn prefixes_are_behind_their_hosts() {
+    let text = behind_t(r#"prefixes = ["192.0.2.0/24", "0.0.0.0/0"]"#);
+    let scenario = parse(&text);
+    assert_eq!(parse(&scenario.to_toml()), scenario, "{}", scenario.to_toml());
+    let t = scenario.nodes.iter().position(|node| node.name == "t").expect("a host");
+    let spec = scenario.build("newreno", 1).expect("it can be built");
+    let found = spec.prefixes.iter().map(|(host, prefix)| (host.index(), prefix.to_string()));
+    let expected = ["192.0.2.0/24", "0.0.0.0/0"].map(|prefix| (t, prefix.to_string()));
+    assert_eq!(found.collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn what_is_no_prefix_is_refused() {
+    for (keys, what) in [
+        ("prefixes = 7", "an array of prefixes"),
+        ("prefixes = [7]", "an array of prefixes"),
+        (r#"prefixes = ["192.0.2.0"]"#, "an address, a slash and a number of bits"),
+        (r#"prefixes = ["192.0.2.1/24"]"#, "192.0.2.0/24?"),
+        (r#"prefixes = ["192.0.2.0/33"]"#, "33 bits"),
+        ("prefixes = [\"192.0.2.0/24\"]\ncount = 2", "\"{}\""),
+    ] {
+        let error = parse_with(&behind_t(keys), &[]).expect_err(keys).to_string();
+        assert!(error.contains(what), "{keys}: {error}");
+    }
+    let twice = behind_t(r#"prefixes = ["192.0.2.0/24"]"#)
+        .replace("attach = \"a\"\n", "attach = \"a\"\nprefixes = [\"192.0.2.0/24\"]\n");
+    let error = parse_with(&twice, &[]).expect_err("at two places").to_string();
+    assert!(error.contains("192.0.2.0/24 is behind another host as well"), "{error}");
+    let group = behind_t("prefixes = [\"192.0.2.0/24\"]\ncount = 2")
+        .replace("name = \"t\"", "name = \"t{}\"");
+    let error = parse_with(&group, &[]).expect_err("a group").to_string();
+    assert!(error.contains("a network is behind one host"), "{error}");
+}

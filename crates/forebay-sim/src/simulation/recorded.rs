@@ -5,7 +5,7 @@ use super::{Rules, Simulation, rules_of};
 use crate::foreign::ForeignEnd;
 use crate::observe::Observer;
 use crate::partition::Partition;
-use crate::site::{Site, SiteOptions};
+use crate::site::{RealWires, Site, SiteOptions};
 use forebay_base::{Arena, LinkId, Packet, Signature, Time};
 use forebay_net::{NetSpec, PacketEvent, Place, SpecError};
 use std::collections::VecDeque;
@@ -43,6 +43,8 @@ pub struct Recording {
     pub foreign: Vec<ForeignEnd>,
     /// Until when all of them ran.
     pub until: Time,
+    /// What its sites had of [`SiteOptions::real`].
+    pub real: Option<RealWires>,
 }
 
 /// What a recorded [`Simulation`] knows besides its parts.
@@ -64,7 +66,7 @@ impl Simulation {
         recording: Recording,
         observer: Option<Box<dyn Observer>>,
     ) -> Result<Simulation, SpecError> {
-        let Recording { sites, foreign, until } = recording;
+        let Recording { sites, foreign, until, real } = recording;
         assert!(!sites.is_empty(), "a recorded run has a place");
         let observer = observer.map(|observer| Shared(Arc::new(Mutex::new(observer))));
         let (mut owner, mut parts, mut inputs) = (vec![0; spec.nodes.len()], vec![], vec![]);
@@ -76,7 +78,7 @@ impl Simulation {
                 owner[spec.links[link.index()].from.index()] = number as u16;
             }
             let observer = observer.clone().map(|observer| Box::new(observer) as _);
-            let options = SiteOptions { observer, payload: None };
+            let options = SiteOptions { observer, payload: None, real };
             parts.push(Partition::of(Site::new(spec, seed, &site.place, options)?));
             inputs.push(site.inputs.peekable());
         }

@@ -8,9 +8,10 @@ use crate::injection::{Door, Entrant};
 use crate::observe::Observer;
 use crate::spec_parts::events_of;
 use crate::trace::TraceSum;
-use forebay_base::{DropLog, FlowId, LinkId, Packet, Signature, Span, Time, mix64};
+use forebay_base::{BodyCounts, DropLog, FlowId, LinkId, Packet, Signature, Span, Time, mix64};
 use forebay_net::{
-    AnyLink, Conservation, DriverError, Fabric, Horizon, NetSpec, Place, SpecError, Workload,
+    AnswerCounts, AnyLink, Conservation, DriverError, Fabric, Horizon, NetSpec, Place, SpecError,
+    Workload,
 };
 use forebay_transport::{Connection, Role};
 use forebay_wire::{emit, emit_payload, parse};
@@ -28,6 +29,16 @@ pub struct SiteOptions {
     /// By flow the bytes that its client sends, or where that is elsewhere its server. Without them
     /// the payload is a pattern that depends on flow and sequence number.
     pub payload: Option<Arc<Vec<Vec<u8>>>>,
+    /// On real wires: what nobody here takes is answered, and nobody elsewhere can foresee what the
+    /// hosts here choose.
+    pub real: Option<RealWires>,
+}
+
+/// What a [`Site`] on real wires has besides, of which a record is kept.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Default)]
+pub struct RealWires {
+    /// What initial sequence numbers and keys come from, besides the seed.
+    pub secret: [u64; 2],
 }
 
 /// A packet that has left a [`Site`].
@@ -73,7 +84,11 @@ impl Site {
     ) -> Result<Site, SpecError> {
         // What comes from elsewhere cannot be foreseen: no early transit.
         let driver = SimDriver::new(EventQueue::calendar(), true, options.observer, false);
-        let mut fabric = Fabric::of_place(spec, seed, place, driver)?;
+        let secret = options.real.map(|real| real.secret);
+        let mut fabric = Fabric::of_place(spec, seed, secret, place, driver)?;
+        if options.real.is_some() {
+            fabric.answer_strangers();
+        }
         fabric.start();
         let horizon = Horizon::new(&fabric, Time::MAX);
         let is_here = |node| place.nodes.contains(&node);
@@ -207,6 +222,14 @@ impl Site {
     /// What became of every packet here.
     pub fn conservation(&self) -> Conservation {
         self.fabric.conservation()
+    }
+    /// Packets that were answered by ICMP or a reset.
+    pub fn answers(&self) -> AnswerCounts {
+        self.fabric.answers()
+    }
+    /// How often a packet that is carried as it is needed a buffer.
+    pub fn body_counts(&self) -> BodyCounts {
+        self.fabric.arena.body_counts()
     }
     /// Drops here so far.
     pub fn drops(&self) -> &DropLog {

@@ -25,10 +25,14 @@ impl Streams {
         });
         Streams { paths: paths.collect(), received: vec![Vec::new(); workload.flows().len()], sent }
     }
-    /// The flow and path on which a client sent a segment.
-    fn path_of(&self, packet: &Packet) -> Option<(FlowId, usize)> {
-        let [src, dst] = ends_of(packet)?;
-        self.paths.get(&(src, dst)).copied()
+    /// The flow and path on which a client sent a segment from the first of `ends` to the second.
+    fn path_of<D: Driver>(
+        &self,
+        [src, dst]: [Endpoint; 2],
+        fabric: &Fabric<D>,
+    ) -> Option<(FlowId, usize)> {
+        let planned = self.paths.get(&(src, dst)).copied();
+        planned.or_else(|| Some((fabric.accepted(src, dst)?, 0)))
     }
     /// The payload of a segment that leaves this side, if a client here made it, or the server of a
     /// flow whose client is elsewhere.
@@ -36,7 +40,7 @@ impl Streams {
         let [src, dst] = ends_of(packet)?;
         let (sender, (flow, path)) = match self.paths.get(&(src, dst)) {
             Some(&of) => (Role::Client, of),
-            None => (Role::Server, *self.paths.get(&(dst, src))?),
+            None => (Role::Server, self.path_of([dst, src], fabric)?),
         };
         if sender == Role::Server && fabric.connection(flow, Role::Client).is_some() {
             return None;
@@ -46,7 +50,8 @@ impl Streams {
     }
     /// A segment with this payload has come to this side: keep what is for a server here.
     pub fn incoming<D: Driver>(&mut self, packet: &Packet, payload: &[u8], fabric: &Fabric<D>) {
-        let Some((flow, path)) = self.path_of(packet) else { return };
+        let Some(ends) = ends_of(packet) else { return };
+        let Some((flow, path)) = self.path_of(ends, fabric) else { return };
         let Some(server) = fabric.connection(flow, Role::Server) else { return };
         let Some((bytes, place)) = server.incoming_bytes(path, packet, &fabric.arena) else {
             return;

@@ -61,7 +61,8 @@ fn a_recording_is_a_simulation() {
                 let inputs = inputs.into_iter().map(|(at, link, bytes)| Input { at, link, bytes });
                 RecordedSite { place: place.clone(), inputs: Box::new(inputs) }
             });
-            let recording = Some(Recording { sites: sites.collect(), foreign: Vec::new(), until });
+            let recording =
+                Some(Recording { sites: sites.collect(), foreign: Vec::new(), until, real: None });
             let count = Notes::default();
             let seen = count.clone();
             let tap = Tap::new(move |_, event, _, _| {

@@ -248,8 +248,8 @@ impl AckSummary {
 
 impl Path {
     /// Process the acknowledgment of a segment that starts at `seq`. False if it is of something
-    /// that was never sent: then nothing of the segment counts (RFC 9293 section 3.10.7.4, fifth;
-    /// RFC 5961 section 5: data that somebody guesses do not get in).
+    /// that was never sent, or is older than any window: then nothing of the segment counts (RFC
+    /// 9293 section 3.10.7.4, fifth; RFC 5961 section 5: data that somebody guesses do not get in).
     #[inline]
     pub(super) fn on_acknowledgment(
         &mut self,
@@ -271,7 +271,12 @@ impl Path {
             sender.skip_to(ack);
         }
         if ack < prior_una {
-            return true; // overtaken by a later one
+            // Overtaken by a later one, if it can have been.
+            let old = prior_una - ack > sender.max_window_bytes();
+            if old {
+                self.challenge(cx.now);
+            }
+            return !old;
         }
         let ece = agreed.ecn.is_some() && segment.is(TcpFlags::ECE);
         if ack == prior_una && segment.payload > 0 && sender.board().is_empty() && !ece {

@@ -480,6 +480,26 @@ fn data_with_an_ack_of_what_was_never_sent_are_not_taken() {
 }
 
 #[test]
+fn data_with_an_ack_older_than_any_window_are_not_taken() {
+    // RFC 5961 section 5: SND.UNA - MAX.SND.WND <= SEG.ACK. Windows of ten segments, and of one.
+    let window = (10 * MSS) as u16;
+    let lab = Lab { peer_window: window, peer_scale: Some(0), ..Lab::default() };
+    let (mut bench, _) = lab.connected(ms(10));
+    bench.ack(10);
+    let una = bench.end_of(20);
+    let small = Some(MSS as u16);
+    bench.inject(Inject { ack: Some(una), window: small, ..Inject::default() });
+    let oldest = una - i64::from(window);
+    let data = |ack| Inject { seq: Some(0), ack: Some(ack), len: 100, ..Inject::default() };
+    let sent = bench.inject(data(oldest - 1));
+    assert_eq!((sent.len(), bench.conn.progress().received_bytes), (1, 0));
+    assert!(sent[0].is_pure_ack() && sent[0].ack == Some(0), "{sent:?}");
+    assert!(bench.inject(data(oldest - 1)).is_empty(), "one in half a second");
+    bench.inject(data(oldest));
+    assert_eq!(bench.conn.progress().received_bytes, 100);
+}
+
+#[test]
 fn a_syn_ack_of_something_else_opens_nothing() {
     // RFC 9293 3.10.7.3: SEG.ACK <= ISS or > SND.NXT.
     let mut bench = Lab::default().client();

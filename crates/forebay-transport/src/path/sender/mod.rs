@@ -63,6 +63,8 @@ pub(super) struct Sender {
     /// Sequence number of the segment that set it (SND.WL1).
     window_seq: u64,
     last_window: u16,
+    /// Largest window that the peer has announced.
+    max_window_bytes: u32,
     /// Shift of the windows that the peer announces.
     peer_shift: u8,
     /// The window was full when SND.NXT stood here: ACKs below it end a flight that the window
@@ -113,6 +115,7 @@ impl Sender {
             peer_edge: 0,
             window_seq: 0,
             last_window: 0,
+            max_window_bytes: 0,
             peer_shift: 0,
             window_full_at: 0,
             buffer_limit: BufferLimit::default(),

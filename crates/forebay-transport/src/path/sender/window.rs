@@ -58,15 +58,23 @@ impl Sender {
     pub(in crate::path) fn set_first_window(&mut self, window: u16, una: u64, shift: u8) {
         self.peer_edge = una.max(1) + (u64::from(window) << shift);
         self.last_window = window;
+        self.max_window_bytes = u32::from(window) << shift;
     }
     /// RFC 9293 section 3.10.7.4: the window of the newest segment counts.
     #[inline]
     pub(in crate::path) fn note_window(&mut self, window: u16, seq: u64, ack: u64) {
         if seq >= self.window_seq {
             self.window_seq = seq;
-            self.last_window = window;
+            if window != self.last_window {
+                self.change_window(window);
+            }
             self.peer_edge = ack + ((window as u64) << self.peer_shift);
         }
+    }
+    #[inline(never)] // most windows are the one before
+    fn change_window(&mut self, window: u16) {
+        self.last_window = window;
+        self.max_window_bytes = self.max_window_bytes.max(u32::from(window) << self.peer_shift);
     }
     /// The same. True if it ends the wait for a window.
     pub(in crate::path) fn reopen(&mut self, window: u16, seq: u64, ack: u64) -> bool {
@@ -85,6 +93,10 @@ impl Sender {
     /// Window that the peer announced last, in bytes.
     pub(in crate::path) fn peer_window(&self) -> u64 {
         (self.last_window as u64) << self.peer_shift
+    }
+    /// MAX.SND.WND of RFC 5961 section 5: the largest window that the peer has announced, in bytes.
+    pub(in crate::path) fn max_window_bytes(&self) -> u64 {
+        self.max_window_bytes.into()
     }
     /// Right edge of the peer's window.
     #[inline]

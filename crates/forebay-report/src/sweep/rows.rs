@@ -1,6 +1,6 @@
 //! Rows of `sweep.parquet`, in the order of the file.
 
-use super::error::ReportError;
+use crate::error::ReportError;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::record::Field;
 use std::fs::File;

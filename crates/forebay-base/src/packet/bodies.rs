@@ -1,0 +1,96 @@
+//! Buffers for the bytes of packets that are carried as they are: those of packets that have ended
+//! are used again. What is kept is bounded; what is in use is bounded by the queues that hold it.
+
+use alloc::sync::Arc;
+use alloc::vec::Vec;
+
+/// Buffers are kept in so many classes of lengths, and so many in each.
+const CLASSES: usize = 64;
+const MAX_OF_CLASS: usize = 16;
+/// Longer buffers are not kept: those of jumbo frames are.
+const MAX_KEPT_BYTES: usize = 9216;
+
+/// How often buffers were needed.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BodyCounts {
+    /// Made anew.
+    pub made: u64,
+    /// Used again.
+    pub reused: u64,
+}
+
+/// See the module.
+#[derive(Debug, Default)]
+pub(super) struct Bodies {
+    /// By class; none until the first is kept.
+    spare: Vec<Vec<Arc<[u8]>>>,
+    pub counts: BodyCounts,
+}
+
+impl Bodies {
+    /// A buffer with these bytes.
+    pub fn fill(&mut self, bytes: &[u8]) -> Arc<[u8]> {
+        if let Some(class) = self.spare.get_mut(bytes.len() % CLASSES)
+            && let Some(at) = class.iter().rposition(|spare| spare.len() == bytes.len())
+        {
+            let mut body = class.swap_remove(at);
+            if let Some(room) = Arc::get_mut(&mut body) {
+                room.copy_from_slice(bytes);
+                self.counts.reused += 1;
+                return body;
+            }
+        }
+        self.counts.made += 1;
+        bytes.into()
+    }
+    /// A packet with this body has ended. It is kept if no other packet has it.
+    #[cold]
+    pub fn keep(&mut self, mut body: Arc<[u8]>) {
+        if body.len() > MAX_KEPT_BYTES || Arc::get_mut(&mut body).is_none() {
+            return;
+        }
+        if self.spare.is_empty() {
+            self.spare.resize_with(CLASSES, Vec::new);
+        }
+        let class = &mut self.spare[body.len() % CLASSES];
+        if class.len() == MAX_OF_CLASS {
+            // A class may hold lengths that no longer come.
+            class.swap_remove(0);
+        }
+        class.push(body);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn buffers_are_used_again_where_they_fit() {
+        let mut bodies = Bodies::default();
+        let first = bodies.fill(b"one");
+        let place = first.as_ptr();
+        bodies.keep(first);
+        let other = bodies.fill(b"four");
+        let again = bodies.fill(b"two");
+        assert_eq!((&*again, again.as_ptr(), &*other), (&b"two"[..], place, &b"four"[..]));
+        assert_eq!(bodies.counts, BodyCounts { made: 2, reused: 1 });
+    }
+
+    #[test]
+    fn what_is_kept_is_bounded_and_no_one_elses() {
+        let mut bodies = Bodies::default();
+        let shared = bodies.fill(b"shared");
+        bodies.keep(Arc::clone(&shared));
+        let new = bodies.fill(b"SHARED");
+        assert_eq!((&*shared, &*new), (&b"shared"[..], &b"SHARED"[..]));
+        bodies.keep(vec![0; MAX_KEPT_BYTES + 1].into());
+        // 65 lengths of each class, thrice.
+        for len in (0..65 * CLASSES).cycle().take(3 * 65 * CLASSES) {
+            let body = bodies.fill(&vec![7; len]);
+            bodies.keep(body);
+        }
+        let kept: Vec<usize> = bodies.spare.iter().map(Vec::len).collect();
+        assert!(kept.iter().all(|&kept| kept <= MAX_OF_CLASS), "{kept:?}");
+    }
+}

@@ -1,0 +1,165 @@
+//! The rows of a sweep by point and protocol.
+
+use super::Quantity;
+use super::rows::{Cell, sweep_rows};
+use crate::error::ReportError;
+use crate::schema::SWEEP_TABLE;
+use forebay_metrics::statistics::{Interval, Range, interval_within};
+use serde::Deserialize;
+use std::path::Path;
+
+/// Most points that a page shows.
+const MAX_POINTS: u64 = 10_000;
+/// Cells before those of the swept keys.
+const FIRST_KEY: usize = 4;
+
+/// What the page needs of `sweep.json`.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Record {
+    pub forebay: String,
+    pub scenario: String,
+    pub set: Vec<String>,
+    pub keys: Vec<Key>,
+    pub axes: Vec<Axis>,
+    pub points: u64,
+    pub protocols: Vec<String>,
+    pub seeds: Vec<u64>,
+    pub shard: Option<String>,
+    pub rows: u64,
+    pub failed: u64,
+    pub notes: Vec<String>,
+}
+
+/// A swept key.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Key {
+    pub key: String,
+    pub unit: String,
+}
+
+/// Keys that change together.
+#[derive(Clone, Debug, Deserialize)]
+pub(super) struct Axis {
+    pub keys: Vec<usize>,
+    pub steps: u64,
+}
+
+/// A point.
+#[derive(Clone, Debug, Default)]
+pub(super) struct ShownPoint {
+    pub name: Option<String>,
+    /// By key.
+    pub values: Vec<Option<Cell>>,
+    pub failed: bool,
+}
+
+/// A metric: by point and protocol its mean over the seeds; None where no run has it.
+pub(super) struct Measured(pub Vec<Vec<Option<Interval>>>);
+
+impl Measured {
+    pub fn is_empty(&self) -> bool {
+        self.0.iter().flatten().all(Option::is_none)
+    }
+    pub fn at(&self, point: usize, protocol: usize) -> Option<Interval> {
+        self.0[point][protocol]
+    }
+    /// The largest value that is drawn, with intervals.
+    pub fn most(&self) -> f64 {
+        let tops = self.0.iter().flatten().flatten();
+        tops.map(|of| of.ci95.map_or(of.mean, |[_, high]| high.max(of.mean))).fold(0.0, f64::max)
+    }
+}
+
+/// See the module.
+pub(super) struct Sweep {
+    pub record: Record,
+    /// By number.
+    pub points: Vec<ShownPoint>,
+    /// By metric.
+    pub measured: Vec<Measured>,
+    /// What the page leaves out.
+    pub left_out: Vec<String>,
+}
+
+impl Sweep {
+    pub fn read(folder: &Path, quantities: &[Quantity]) -> Result<Sweep, ReportError> {
+        let path = folder.join("sweep.json");
+        let text = std::fs::read(&path).map_err(ReportError::io("read", &path))?;
+        let record: Record =
+            serde_json::from_slice(&text).map_err(ReportError::not_results(&path))?;
+        let table = folder.join(SWEEP_TABLE);
+        let (names, rows) = sweep_rows(&table)?;
+        let place = |name: &str| {
+            let place = names.iter().position(|known| known == name);
+            place.ok_or_else(|| ReportError::NotResults {
+                path: table.clone(),
+                why: format!("does not have the column {name}"),
+            })
+        };
+        let (protocol, error) = (place("run_protocol")?, place("error")?);
+        let columns =
+            quantities.iter().map(|of| place(of.column)).collect::<Result<Vec<_>, _>>()?;
+        let count = record.points.min(MAX_POINTS) as usize;
+        let mut points = vec![ShownPoint::default(); count];
+        let none = vec![vec![Vec::new(); record.protocols.len()]; count];
+        let mut values: Vec<Vec<Vec<Vec<f64>>>> = vec![none; quantities.len()];
+        for cells in rows {
+            let cells = cells?;
+            let Cell::Integer(number) = cells[0] else { continue };
+            let Some(point) = points.get_mut(number as usize) else { continue };
+            point.name = cells[1].text().map(str::to_string);
+            let keys = &cells[FIRST_KEY..FIRST_KEY + record.keys.len()];
+            point.values =
+                keys.iter().map(|cell| Some(cell.clone()).filter(|c| *c != Cell::Null)).collect();
+            point.failed |= cells[error] != Cell::Null;
+            let of =
+                record.protocols.iter().position(|p| Some(p.as_str()) == cells[protocol].text());
+            let Some(of) = of else { continue };
+            for (metric, (column, quantity)) in columns.iter().zip(quantities).enumerate() {
+                let value = cells[*column].number().map(|value| value * quantity.scale);
+                values[metric][number as usize][of].extend(value);
+            }
+        }
+        let interval = |seeds: Vec<f64>| interval_within(&seeds, Range::NonNegative);
+        let measured = values.into_iter().map(|points| {
+            let points = points.into_iter();
+            Measured(points.map(|of| of.into_iter().map(interval).collect()).collect())
+        });
+        let measured = measured.collect();
+        let left_out = (record.points > MAX_POINTS).then(|| {
+            let all = record.points;
+            format!("The page shows the first {MAX_POINTS} of {all} points; sweep.parquet has all.")
+        });
+        Ok(Sweep { record, points, measured, left_out: left_out.into_iter().collect() })
+    }
+
+    /// The number of the point with these steps of the axes; None if the page does not show it.
+    pub fn point(&self, steps: &[usize]) -> Option<usize> {
+        let axes = self.record.axes.iter().zip(steps);
+        let number = axes.fold(0usize, |number, (axis, step)| number * axis.steps as usize + step);
+        (number < self.points.len()).then_some(number)
+    }
+
+    /// The steps of a point.
+    pub fn steps(&self, number: usize) -> Vec<usize> {
+        let mut rest = number;
+        let steps = self.record.axes.iter().rev().map(|axis| {
+            let step = rest % axis.steps as usize;
+            rest /= axis.steps as usize;
+            step
+        });
+        let mut steps: Vec<usize> = steps.collect();
+        steps.reverse();
+        steps
+    }
+
+    /// A point at each step of an axis, the others at their first; None where there is none.
+    pub fn along(&self, axis: usize) -> Vec<Option<&ShownPoint>> {
+        let steps = (0..self.record.axes[axis].steps as usize).map(|step| {
+            let mut steps = vec![0; self.record.axes.len()];
+            steps[axis] = step;
+            self.point(&steps).map(|number| &self.points[number])
+        });
+        steps.collect()
+    }
+}

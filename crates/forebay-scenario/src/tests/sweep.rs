@@ -1,0 +1,150 @@
+//! Points of sweeps.
+
+use crate::{LoadOptions, Point, ScenarioText, Swept, SweptKind, SweptScenario, SweptValue};
+use std::path::PathBuf;
+
+const SMALL: &str = r#"routers = ["r0", "r1"]
+link_defaults = { delay = "5ms", queue = "50ms" }
+hosts = [{ name = "s", attach = "r0", rate = "1Gbit/s" }, { name = "d", attach = "r1", rate = "1Gbit/s" }]
+links = [{ a = "r0", b = "r1", rate = "10Mbit/s" }]
+flows = [{ src = "s", dst = "d", bytes = 1000 }]
+"#;
+
+fn try_swept(text: &str, asked: &[Swept]) -> Result<Option<SweptScenario>, String> {
+    let text = ScenarioText::of(text.to_string(), "x.toml".to_string(), PathBuf::new());
+    let swept = text.swept(asked, &LoadOptions::default(), None);
+    swept.map_err(|error| error.to_string())
+}
+
+fn swept(text: &str, asked: &[Swept]) -> SweptScenario {
+    try_swept(text, asked).unwrap().unwrap()
+}
+
+fn argument(text: &str) -> Swept {
+    Swept::Argument(text.to_string())
+}
+
+#[test]
+fn points_are_numbered_with_the_last_key_changing_first() {
+    let asked = [argument("links.0.rate=1Mbit/s,2Mbit/s"), argument("flows.0.bytes=1..3 3")];
+    let swept = swept(SMALL, &asked);
+    let grid = swept.grid();
+    assert_eq!(grid.points(), Some(6));
+    let kinds: Vec<_> = grid.keys().iter().map(|key| (key.kind, key.unit.as_str())).collect();
+    assert_eq!(kinds, [(SweptKind::Real, "bit/s"), (SweptKind::Integer, "")]);
+    let expected = [SweptValue::Real(2e6), SweptValue::Integer(2)].map(Some);
+    assert_eq!(grid.values(4), expected);
+    let point = grid.point(4);
+    assert_eq!(point.set, ["links.0.rate=\"2Mbit/s\"", "flows.0.bytes=2"]);
+    // As plain data, in another process.
+    let sent: Point = serde_json::from_str(&serde_json::to_string(&point).unwrap()).unwrap();
+    assert_eq!(sent, point);
+    let scenario = swept.scenario(&sent).unwrap();
+    assert_eq!(
+        (scenario.links[0].forward.rate.bps(), scenario.flows[0].bytes),
+        (2_000_000, Some(2))
+    );
+    assert_eq!(swept.protocols(), ["cubic"]);
+}
+
+#[test]
+fn values_of_one_type_are_numbers_and_others_are_texts() {
+    let kind = |values: &str| {
+        let swept = swept(SMALL, &[argument(&format!("links.0.queue={values}"))]);
+        let key = &swept.grid().keys()[0];
+        (key.kind, key.unit.clone())
+    };
+    assert_eq!(kind("10ms,1s"), (SweptKind::Real, "s".to_string()));
+    assert_eq!(kind("10packets,20packets"), (SweptKind::Real, "packets".to_string()));
+    assert_eq!(kind("10ms,20packets"), (SweptKind::Text, String::new()));
+    let table = "{ discipline = \"codel\", limit = \"1MB\" }";
+    assert_eq!(kind(&format!("50ms,{table}")).0, SweptKind::Text);
+    let swept = swept(SMALL, &[argument("tcp.sack=true,false")]);
+    assert_eq!(swept.grid().values(1), [Some(SweptValue::Boolean(false))]);
+}
+
+#[test]
+fn a_program_gives_axes_and_points() {
+    let axis = |key: &str, values: &[&str]| {
+        (key.to_string(), values.iter().map(|value| value.to_string()).collect::<Vec<_>>())
+    };
+    let together = Swept::Together(vec![
+        axis("links.0.rate", &["\"1Mbit/s\"", "2Mbit/s"]),
+        axis("flows.0.bytes", &["1", "2"]),
+    ]);
+    let points = Swept::Points(vec![
+        (Some("near".to_string()), vec!["links.0.delay=1ms".to_string()]),
+        (None, vec!["fct=established".to_string()]),
+    ]);
+    let swept = swept(SMALL, &[together, points]);
+    assert_eq!(swept.grid().points(), Some(4));
+    let point = swept.grid().point(2);
+    assert_eq!(point.name.as_deref(), Some("near"));
+    let expected = ["links.0.rate=\"2Mbit/s\"", "flows.0.bytes=2", "links.0.delay=\"1ms\""];
+    assert_eq!(point.set, expected);
+    assert!((0..4).all(|n| swept.scenario(&swept.grid().point(n)).is_ok()));
+    let uneven = Swept::Together(vec![
+        axis("links.0.rate", &["1Mbit/s"]),
+        axis("fct", &["syn", "established"]),
+    ]);
+    let said = try_swept(SMALL, &[uneven]).unwrap_err();
+    assert!(said.contains("`fct` has 2 values, and `links.0.rate` has 1"), "{said}");
+    let wrong = Swept::Together(vec![axis("links.0.rate", &["1Mbit/s", "x"])]);
+    let said = try_swept(SMALL, &[wrong]).unwrap_err();
+    assert!(said.starts_with("--sweep:1:1: links[0].rate: expected a rate"), "{said}");
+}
+
+#[test]
+fn what_is_swept_in_a_file_is_checked_wherever_it_is_read() {
+    let with = |sweep: &str| format!("{SMALL}[[sweep]]\n{sweep}\n");
+    let said = |sweep: &str| {
+        let text = with(sweep);
+        let plain = crate::Scenario::parse(&text, "x.toml", &LoadOptions::default());
+        (try_swept(&text, &[]).unwrap_err(), plain.map(drop).map_err(|error| error.to_string()))
+    };
+    let (both, plain) = said("grid = { fct = [\"syn\"] }\nzip = { start_jitter = [\"0s\"] }");
+    assert!(both.contains("a sweep has one of `grid`, `zip` and `points`"), "{both}");
+    assert!(both.starts_with("x.toml:"), "{both}");
+    assert!(plain.is_ok(), "a run of one scenario does not sweep");
+    let (empty, plain) = said("grid = { fct = [] }");
+    assert!(empty.contains("sweep[0].grid.fct: `[]` is out of range"), "{empty}");
+    assert_eq!(plain.unwrap_err(), empty);
+    let (unknown, plain) = said("gird = { fct = [\"syn\"] }");
+    assert!(unknown.contains("unknown key `gird`") && unknown.contains("did you mean `grid`"));
+    assert_eq!(plain.unwrap_err(), unknown);
+    let (wrong, _) = said("grid = { \"flows.0.bytes\" = [1, \"a\"] }");
+    assert!(wrong.contains("x.toml:7:") && wrong.contains("flows[0].bytes"), "{wrong}");
+    let (none, _) = said("points = []");
+    assert!(none.contains("at least one point"), "{none}");
+    assert!(try_swept(SMALL, &[]).unwrap().is_none());
+}
+
+#[test]
+fn a_point_fails_where_its_values_do_not_go_together() {
+    // At 1 kbit/s the queue of 50 ms holds no packet; with 5 s it does.
+    let asked =
+        [argument("links.0.rate=1kbit/s,1Mbit/s"), argument("link_defaults.queue=50ms,50s")];
+    let swept = swept(SMALL, &asked);
+    let made = |n: u64| swept.scenario(&swept.grid().point(n)).is_ok();
+    assert_eq!([0, 1, 2, 3].map(made), [false, true, true, true]);
+    let said = try_swept(SMALL, &[argument("links.0.rate=1kbit/s,2kbit/s")]).unwrap_err();
+    assert!(said.contains("a full-sized packet has"), "where no point can be made: {said}");
+}
+
+#[test]
+fn the_digest_is_that_of_text_values_and_files() {
+    let folder = tempfile::tempdir().unwrap();
+    let digest = |text: &str, rates: &str, rows: &str| {
+        std::fs::write(folder.path().join("flows.csv"), rows).unwrap();
+        let text = format!("{text}[csv]\nflows = \"flows.csv\"\nhost_prefix = \"\"\n");
+        let text = ScenarioText::of(text, "x".to_string(), folder.path().to_path_buf());
+        let asked = [argument(&format!("links.0.rate={rates}"))];
+        text.swept(&asked, &LoadOptions::default(), None).unwrap().unwrap().digest()
+    };
+    let rows = "start_s,src_host,dst_host,packets\n0,s,d,5\n";
+    let first = digest(SMALL, "1Mbit/s,2Mbit/s", rows);
+    assert_eq!(first, digest(SMALL, "1Mbit/s,2Mbit/s", rows));
+    assert_ne!(first, digest(SMALL, "1Mbit/s,3Mbit/s", rows));
+    assert_ne!(first, digest(&SMALL.replace("5ms", "6ms"), "1Mbit/s,2Mbit/s", rows));
+    assert_ne!(first, digest(SMALL, "1Mbit/s,2Mbit/s", &rows.replace(",5", ",6")));
+}
