@@ -63,6 +63,13 @@ pub(crate) fn register(
     Ok(())
 }
 
+/// What was raised, as the interpreter prints it.
+pub(crate) fn with_traceback(py: Python<'_>, raised: &PyErr) -> PyResult<String> {
+    let lines = py.import("traceback")?.call_method1("format_exception", (raised.value(py),))?;
+    let lines: Vec<String> = lines.extract()?;
+    Ok(lines.concat().trim_end().to_string())
+}
+
 /// A class of controllers.
 struct Class {
     name: String,

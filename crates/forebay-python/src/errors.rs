@@ -31,6 +31,20 @@ pub(crate) enum Failure {
     /// It was stopped.
     #[error("the run was stopped")]
     Cancelled,
+    /// A number that is no action.
+    #[error("the action of copy {copy}: expected a finite number, 0 or more, found {value}")]
+    Action {
+        /// The copy, from 0.
+        copy: usize,
+        /// The number.
+        value: f64,
+    },
+    /// A step without an episode.
+    #[error("no episode goes on: it is over, or has not begun. Call reset() first")]
+    EpisodeOver,
+    /// It contradicts itself.
+    #[error("{0}. This is a bug of Forebay")]
+    Bug(String),
     /// Code of the user raised.
     #[error(transparent)]
     Python(#[from] PyErr),
@@ -48,7 +62,9 @@ impl From<Failure> for PyErr {
                 Failure::Memory(_) => exception(py, "MemoryNeeded", (text,)),
                 Failure::Run(key, _) => exception(py, "RunError", (text, key.protocol, key.seed)),
                 Failure::Store(_) | Failure::Results(_) => exception(py, "ResultsError", (text,)),
-                Failure::Cancelled => exception(py, "ForebayError", (text,)),
+                Failure::Action { .. } => exception(py, "ActionError", (text,)),
+                Failure::EpisodeOver => exception(py, "EpisodeOver", (text,)),
+                Failure::Cancelled | Failure::Bug(_) => exception(py, "ForebayError", (text,)),
                 Failure::Python(error) => return error,
             };
             made.unwrap_or_else(|error| error)

@@ -1,5 +1,6 @@
 //! The native half of the Python package `forebay` (folder `python/`): runs, their results as Arrow
-//! tables, controllers in Python. What it exports is described in `python/src/forebay/_native.pyi`.
+//! tables, sweeps, controllers in Python, learning environments. What it exports is described in
+//! `python/src/forebay/_native.pyi`.
 //!
 //! Runs go on in threads that hold no Python object but those of controllers; the thread of the
 //! caller gives the interpreter away and looks for signals.
@@ -7,9 +8,11 @@
 
 mod controller;
 mod errors;
+mod learner;
 mod result;
 mod results;
 mod run;
+mod sweep;
 mod table;
 mod values;
 mod wait;
@@ -21,9 +24,13 @@ mod _native {
     #[pymodule_export]
     use super::controller::{AckView, InitView, LossView};
     #[pymodule_export]
+    use super::learner::Learners;
+    #[pymodule_export]
     use super::result::Outcome;
     #[pymodule_export]
     use super::run::run;
+    #[pymodule_export]
+    use super::sweep::{Sweep, run_swept_point};
     #[pymodule_export]
     use super::table::Table;
 

@@ -4,16 +4,18 @@ use crate::controller::{self, Stop};
 use crate::errors::Failure;
 use crate::result::{Folder, Outcome};
 use crate::values::{DICT, assignments, scenario_text};
-use crate::wait::wait;
+use crate::wait::{wait, wait_for_calls};
+use forebay_lab::reference::ReferenceCache;
 use forebay_lab::scenario::memory_estimate::check_outline;
 use forebay_lab::scenario::{LoadOptions, Registry, Scenario, ScenarioText};
 use forebay_lab::{
-    BatchOptions, BatchPlan, Outputs, RunError, RunOptions, Store, Summary, available_bytes, batch,
+    Batch, BatchOptions, BatchPlan, Outputs, RunError, RunKey, RunOptions, Store, Summary,
+    available_bytes, batch, run_one,
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
@@ -30,6 +32,8 @@ pub(crate) struct Job {
     threads: usize,
     out: Option<PathBuf>,
     series: bool,
+    /// Some controllers are objects of Python.
+    calls_python: bool,
     stop: Arc<Stop>,
 }
 
@@ -54,14 +58,9 @@ pub(crate) fn run(
     series: bool,
 ) -> PyResult<Outcome> {
     let stop = Arc::new(Stop::default());
-    let mut registry = Registry::default();
-    if let Some(controllers) = controllers {
-        controller::register(&mut registry, controllers, &stop)?;
-    }
+    let registry = registry_of(controllers, &stop)?;
     let cores = available_parallelism().map_or(1, usize::from);
-    // Controllers in Python take turns: the interpreter runs one at a time.
-    let side_by_side = if controllers.is_some() { 1 } else { (cores / threads.max(1)).max(1) };
-    let jobs = jobs.unwrap_or(side_by_side);
+    let jobs = jobs.unwrap_or((cores / threads.max(1)).max(1));
     if jobs == 0 || threads == 0 {
         return Err(PyValueError::new_err("jobs and threads: expected 1 or more, found 0"));
     }
@@ -79,14 +78,40 @@ pub(crate) fn run(
         threads: threads.min(cores),
         out,
         series,
+        calls_python: controllers.is_some(),
         stop: Arc::clone(&stop),
     };
-    let done = wait(py, &stop, move || simulate(&job))?;
+    let work = move || simulate(&job);
+    let done = if controllers.is_some() {
+        wait_for_calls(py, &stop, work)?
+    } else {
+        wait(py, &stop, work)?
+    };
     // What a controller raised says more than that the run was stopped.
     match stop.raised() {
         Some(raised) => Err(raised),
         None => Ok(done?),
     }
+}
+
+/// What names stand for. `stop` learns of what controllers raise.
+pub(crate) fn registry_of(
+    controllers: Option<&Bound<'_, PyDict>>,
+    stop: &Arc<Stop>,
+) -> PyResult<Registry> {
+    let mut registry = Registry::default();
+    if let Some(controllers) = controllers {
+        controller::register(&mut registry, controllers, stop)?;
+    }
+    Ok(registry)
+}
+
+/// The folder that the paths of a scenario are relative to, for a process in another folder.
+pub(crate) fn base_of(scenario: &Bound<'_, PyAny>) -> PyResult<PathBuf> {
+    let here = std::env::current_dir()?;
+    let of_file = scenario.extract::<PathBuf>().ok().filter(|path| path.is_file());
+    let folder = of_file.as_deref().and_then(Path::parent);
+    Ok(folder.map_or_else(|| here.clone(), |folder| here.join(folder)))
 }
 
 /// The text of a scenario that is a name, a path, or a dict.
@@ -103,7 +128,7 @@ pub(crate) fn text_of(scenario: &Bound<'_, PyAny>) -> PyResult<ScenarioText> {
 }
 
 /// Names of protocols: one, or several.
-fn names(protocols: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
+pub(crate) fn names(protocols: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
     match protocols.cast::<PyString>() {
         Ok(one) => Ok(one.to_str()?.split(',').map(|name| name.trim().to_string()).collect()),
         Err(_) => protocols.extract(),
@@ -111,7 +136,7 @@ fn names(protocols: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 }
 
 /// Seeds: a number of them, from 1, or the seeds themselves.
-fn seeds_of(seeds: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+pub(crate) fn seeds_of(seeds: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let wrong = |text: String| PyErr::from(Failure::Argument(format!("seeds: {text}")));
     if seeds.hasattr("__index__")? {
         let count = seeds.extract::<i64>().unwrap_or(i64::MAX);
@@ -164,7 +189,8 @@ fn simulate(job: &Job) -> Result<Outcome, Failure> {
         },
         progress: None,
     };
-    let mut done = batch(&plan, &options);
+    let mut done =
+        if job.calls_python { in_turn(&plan, &options.run) } else { batch(&plan, &options) };
     match done.error.take() {
         Some((_, RunError::Scenario(error))) => return Err(error.into()),
         Some((key, error)) => return Err(Failure::Run(key, error)),
@@ -178,6 +204,25 @@ fn simulate(job: &Job) -> Result<Outcome, Failure> {
         store.finish(&scenario, &summary)?;
     }
     Ok(Outcome::new(scenario, summary, folder, job.series))
+}
+
+/// What [`batch`] gives, one run after the other in this thread.
+fn in_turn(plan: &BatchPlan<'_>, run: &RunOptions<'_>) -> Batch {
+    let (known, mut done) = (ReferenceCache::default(), Batch::default());
+    let run = RunOptions { known: Some(&known), ..*run };
+    for protocol in plan.protocols {
+        for &seed in plan.seeds {
+            match run_one(plan.scenario, protocol, seed, &run) {
+                Ok(result) => done.runs.push(result),
+                Err(RunError::Cancelled) => return Batch { cancelled: true, ..done },
+                Err(error) => {
+                    let key = RunKey { protocol: protocol.clone(), seed };
+                    return Batch { error: Some((key, error)), ..done };
+                }
+            }
+        }
+    }
+    done
 }
 
 /// Errors if the baseline is not compared.

@@ -4,8 +4,8 @@ use arrow_array::builder::StringDictionaryBuilder;
 use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
-    Array, ArrayRef, DictionaryArray, Float64Array, Int64Array, RecordBatch, RecordBatchIterator,
-    StringArray, UInt64Array,
+    Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch,
+    RecordBatchIterator, StringArray, UInt64Array,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Field, Schema};
@@ -44,6 +44,19 @@ impl Columns {
     }
     pub fn some_counts(self, name: &str, values: impl Iterator<Item = Option<u64>>) -> Columns {
         self.push(name, Arc::new(values.collect::<UInt64Array>()))
+    }
+    pub fn some_texts<'a>(
+        self,
+        name: &str,
+        values: impl Iterator<Item = Option<&'a str>>,
+    ) -> Columns {
+        self.push(name, Arc::new(values.collect::<StringArray>()))
+    }
+    pub fn some_flags(self, name: &str, values: impl Iterator<Item = Option<bool>>) -> Columns {
+        self.push(name, Arc::new(values.collect::<BooleanArray>()))
+    }
+    pub fn some_integers(self, name: &str, values: impl Iterator<Item = Option<i64>>) -> Columns {
+        self.push(name, Arc::new(values.collect::<Int64Array>()))
     }
     pub fn integers(self, name: &str, values: Vec<i64>) -> Columns {
         self.push(name, Arc::new(Int64Array::from(values)))
@@ -157,12 +170,15 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef, rows: usize) -> PyResult<Boun
     let any = column.as_any();
     let is_there = |row: usize| column.is_valid(row);
     if let Some(of) = any.downcast_ref::<StringArray>() {
-        return PyList::new(py, (0..rows).map(|row| of.value(row)));
+        return PyList::new(py, (0..rows).map(|row| is_there(row).then(|| of.value(row))));
     }
     if let Some(of) = any.downcast_ref::<DictionaryArray<Int32Type>>() {
         let words = of.downcast_dict::<StringArray>().expect("words are texts");
         let words: Vec<Option<&str>> = words.into_iter().take(rows).collect();
         return PyList::new(py, words);
+    }
+    if let Some(of) = any.downcast_ref::<BooleanArray>() {
+        return PyList::new(py, (0..rows).map(|row| is_there(row).then(|| of.value(row))));
     }
     if let Some(of) = any.downcast_ref::<UInt64Array>() {
         return PyList::new(py, (0..rows).map(|row| is_there(row).then(|| of.value(row))));

@@ -13,6 +13,16 @@ const LOOK_EVERY: Duration = Duration::from_millis(20);
 /// How long work that was stopped is waited for. It ends by itself after that, unseen.
 const PATIENCE: Duration = Duration::from_millis(50);
 
+/// Do `work`, which calls objects of Python again and again, in a thread that keeps its place in
+/// the interpreter: it need not be given one anew for each call.
+pub(crate) fn wait_for_calls<T: Send + 'static>(
+    py: Python<'_>,
+    stop: &Stop,
+    work: impl FnOnce() -> T + Send + 'static,
+) -> PyResult<T> {
+    wait(py, stop, move || Python::attach(|py| py.detach(work)))
+}
+
 /// Do `work` in a thread, with the interpreter free for others. Errors if a signal handler raises
 /// (`KeyboardInterrupt`): then `stop` is set, and the work is left.
 pub(crate) fn wait<T: Send + 'static>(

@@ -12,6 +12,8 @@ from . import errors
 from ._controller import Controller
 from ._native import Ack, Init, Loss, Result, Table, __version__, run
 from .errors import (
+    ActionError,
+    EpisodeOver,
     ForebayError,
     MemoryNeeded,
     Mistake,
@@ -19,10 +21,13 @@ from .errors import (
     RunError,
     ScenarioError,
 )
+from ._sweep import sweep
 
 __all__ = [
     "Ack",
+    "ActionError",
     "Controller",
+    "EpisodeOver",
     "ForebayError",
     "Init",
     "Loss",
@@ -36,4 +41,5 @@ __all__ = [
     "__version__",
     "errors",
     "run",
+    "sweep",
 ]

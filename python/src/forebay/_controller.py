@@ -1,4 +1,4 @@
-"""The class that controllers may derive from. Any class with `on_ack`, `on_loss` and `cwnd` is one."""
+"""The class that controllers may derive from. One with `on_ack`, `on_loss` and `cwnd` need not."""
 
 from __future__ import annotations
 
@@ -11,7 +11,8 @@ class Controller:
     """The sender half of a congestion control, for one path of one flow.
 
     `forebay.run(..., controllers={"mine": Mine})` gives a class its name in scenarios. An object is
-    made for each path. After each call Forebay reads `cwnd`, `pacing_rate` and `owns_recovery`.
+    made for each end of each path; that of the receiver gets no ACKs of data. After each call
+    Forebay reads `cwnd`, `pacing_rate` and `owns_recovery`.
 
     What a method raises ends the runs, and reaches the caller of `forebay.run`.
     """

@@ -28,7 +28,7 @@ def run(
     set: changes of the scenario by key, as `--set` of the command: `{"tcp.min_rto": "200ms"}`.
     controllers: classes by the name that they have in this call, besides the built-in ones.
     baseline: the protocol whose values are subtracted in paired differences; the first by default.
-    jobs: runs at the same time; by default one for each core, and one with `controllers`.
+    jobs: runs at the same time; by default one for each core. With `controllers` it is one.
     threads: threads in each run.
     out: a folder for the results, as `--out` of the command. It must be new or empty.
     series: keep time series, for `Result.series` and the plots over time. Without them a run of
@@ -37,6 +37,32 @@ def run(
     Raises ScenarioError, RunError, MemoryNeeded, ResultsError; what a controller raises; and
     KeyboardInterrupt within 0.1 s of Ctrl-C. The interpreter is free for other threads meanwhile.
     """
+
+def run_swept_point(point: str, controllers: Mapping[str, type] | None = None) -> str:
+    """The rows of a point, both as JSON."""
+
+@final
+class Sweep:
+    """The points of a sweep. `forebay.sweep` is its interface."""
+
+    def __init__(
+        self,
+        scenario: str | PathLike[str] | Mapping[str, Any],
+        grid: dict[str, Sequence[Any] | str],
+        together: dict[str, Sequence[Any]],
+        points: list[tuple[str | None, dict[str, Any]]],
+        *,
+        protocols: str | Sequence[str] | None = None,
+        seeds: int | Iterable[int] | None = None,
+        set: Mapping[str, Any] | None = None,
+        controllers: Mapping[str, type] | None = None,
+        yes: bool = False,
+    ) -> None: ...
+    def __len__(self) -> int: ...
+    def point(self, number: int) -> str: ...
+    def lost(self, number: int, why: str) -> str: ...
+    def here(self, jobs: int | None = None) -> Table: ...
+    def table(self, points: list[str]) -> Table: ...
 
 @final
 class Table:
@@ -188,3 +214,26 @@ class Loss:
     @property
     def first(self) -> bool:
         """Of a timeout: True if ssthresh is to be reduced (RFC 5681 section 3.1)."""
+
+@final
+class Learners:
+    """Copies of an environment. `forebay.gym` is its interface."""
+
+    NUMBERS: int
+    def __init__(
+        self,
+        scenario: str | PathLike[str] | Mapping[str, Any],
+        *,
+        set: Mapping[str, Any] | None = None,
+        action: str = "multiplier",
+        interval_s: float = 0.03,
+        duration_s: float = 30.0,
+        copies: int = 1,
+        threads: int | None = None,
+    ) -> None: ...
+    def reset(
+        self, seeds: Sequence[int | None]
+    ) -> tuple[bytes, list[bool], list[bool], list[float]]: ...
+    def step(
+        self, actions: Sequence[float], seeds: Sequence[int | None]
+    ) -> tuple[bytes, list[bool], list[bool], list[float]]: ...

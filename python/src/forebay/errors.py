@@ -101,3 +101,11 @@ class MemoryNeeded(ForebayError, MemoryError):
 
 class ResultsError(ForebayError, OSError):
     """Results that cannot be written or read."""
+
+
+class ActionError(ForebayError, ValueError):
+    """An action that is none: not a number, infinite, or out of its range."""
+
+
+class EpisodeOver(ForebayError, RuntimeError):
+    """A step without an episode: it is over, or has not begun."""
