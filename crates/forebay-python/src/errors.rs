@@ -21,7 +21,7 @@ pub(crate) enum Failure {
     Memory(#[from] NotEnoughMemory),
     /// A run failed.
     #[error("{} with seed {}: {}", .0.protocol, .0.seed, .1)]
-    Run(RunKey, RunError),
+    Run(RunKey, Box<RunError>),
     /// Results cannot be written or read.
     #[error(transparent)]
     Store(#[from] StoreError),
@@ -55,9 +55,7 @@ impl From<Failure> for PyErr {
         Python::attach(|py| {
             let text = failure.to_string();
             let made = match failure {
-                Failure::Scenario(error) | Failure::Run(_, RunError::Scenario(error)) => {
-                    scenario_error(py, &error)
-                }
+                Failure::Scenario(error) => scenario_error(py, &error),
                 Failure::Argument(_) => return PyValueError::new_err(text),
                 Failure::Memory(_) => exception(py, "MemoryNeeded", (text,)),
                 Failure::Run(key, _) => exception(py, "RunError", (text, key.protocol, key.seed)),

@@ -193,7 +193,7 @@ fn simulate(job: &Job) -> Result<Outcome, Failure> {
         if job.calls_python { in_turn(&plan, &options.run) } else { batch(&plan, &options) };
     match done.error.take() {
         Some((_, RunError::Scenario(error))) => return Err(error.into()),
-        Some((key, error)) => return Err(Failure::Run(key, error)),
+        Some((key, error)) => return Err(Failure::Run(key, Box::new(error))),
         None if done.cancelled => return Err(Failure::Cancelled),
         None => {}
     }

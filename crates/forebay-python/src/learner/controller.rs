@@ -165,7 +165,7 @@ impl Controller for LearnerController {
         counts.acks += 1;
         if let Some(rtt) = ack.rtt_sample {
             counts.rtt_samples += 1;
-            counts.rtt_sum = counts.rtt_sum + rtt;
+            counts.rtt_sum += rtt;
         }
     }
 
