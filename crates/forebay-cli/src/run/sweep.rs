@@ -13,7 +13,7 @@ use forebay_lab::report::{Cell, REPORT_NAME, SweepRows, sweep_rows};
 use forebay_lab::scenario::{LoadOptions, Registry, ScenarioText, Swept, SweptScenario};
 use forebay_lab::{
     Manifest, Opened, Row, RunOptions, StoreError, SweepEnd, SweepFolder, SweepOptions, SweepPlan,
-    SweepProgress, estimate_hops, sweep, sweep_columns,
+    SweepProgress, estimate_hops, ignored_keys, sweep, sweep_columns,
 };
 use std::io::Write;
 use std::path::Path;
@@ -203,14 +203,16 @@ impl Job<'_> {
         let end = self.simulate(self.numbers, &mut rows, &cancel);
         rows.sort_by_key(|(number, _)| *number);
         let finished = rows.len();
-        let grid = self.plan.swept.grid().clone();
-        let cells = rows.into_iter().map(move |(_, row)| {
+        let grid = self.plan.swept.grid();
+        let cells = rows.into_iter().map(|(number, row)| {
             let (point, values) = (grid.point(row.point), grid.values(row.point));
-            Ok(row.cells(point.name.as_deref(), &values))
+            (number, row.cells(point.name.as_deref(), &values))
         });
-        // Points may be many thousands: each is made for each of its rows.
-        let cells: Vec<_> = cells.collect();
-        let failed = self.show(Box::new(cells.into_iter()), &[], out, paint)?;
+        let cells: Vec<(u64, Vec<Cell>)> = cells.collect();
+        let numbered = cells.iter().map(|(number, cells)| (*number, cells.as_slice()));
+        let notes = ignored_keys(self.manifest, numbered);
+        let cells = cells.into_iter().map(|(_, cells)| Ok(cells));
+        let failed = self.show(Box::new(cells), &notes, out, paint)?;
         out.flush()?;
         if end.cancelled {
             let all = self.numbers.len();

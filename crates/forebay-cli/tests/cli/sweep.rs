@@ -164,6 +164,8 @@ fn a_key_that_a_protocol_ignores_is_noted() {
     let note = "newreno ignores protocol.cubic.beta: its results are the same at every value";
     assert!(done.stdout.contains(note), "{}", done.stdout);
     assert!(!done.stdout.contains("cubic ignores"), "{}", done.stdout);
+    let done = desk.forebay(&[&args[..], &larger[..4], &["--json"]].concat()).ok();
+    assert_eq!(done.json()["notes"][0], note);
 }
 
 /// What is the same on every machine: the table without times, as text.

@@ -1,9 +1,10 @@
 //! Shards of a sweep become the folder that one machine would have written.
 
+use super::columns::columns;
 use super::folder::{read_record, write_rest};
 use super::journal;
 use super::manifest::SweepRecord;
-use super::table::{SweepTable, columns};
+use super::table::SweepTable;
 use super::{Manifest, SweepOutcome};
 use crate::error::StoreError;
 use crate::store::{Existing, UnfinishedFolder};

@@ -9,6 +9,7 @@
 //! finish; [`run_point`] makes a row alone, in any process.
 
 mod budget;
+mod columns;
 mod folder;
 mod journal;
 mod manifest;
@@ -19,12 +20,14 @@ mod row;
 mod shard;
 mod table;
 
+pub use columns::columns as sweep_columns;
 pub use folder::{Opened, SweepFolder};
 pub use manifest::{Manifest, SweepRecord};
 pub use merge::{MergeError, merge};
+pub use notes::ignored_keys;
 pub use row::{Cell, Row, RowResult};
 pub use shard::{Shard, estimate_hops};
-pub use table::{SweepOutcome, SweepTable, columns as sweep_columns};
+pub use table::{SweepOutcome, SweepTable};
 
 use crate::error::StoreError;
 use crate::run_one;

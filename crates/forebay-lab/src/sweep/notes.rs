@@ -1,12 +1,26 @@
 //! Which keys a protocol ignores: its results are the same at all their values.
 
 use super::Manifest;
+use super::columns::places;
 use forebay_report::Cell;
 use std::collections::HashMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Most results that are remembered to compare others with.
 const MAX_KNOWN: usize = 1_000_000;
+
+/// Notes on the rows of a sweep, with the numbers of their runs: a note for each key that a protocol
+/// ignores.
+pub fn ignored_keys<'a>(
+    manifest: &Manifest,
+    rows: impl Iterator<Item = (u64, &'a [Cell])>,
+) -> Vec<String> {
+    let mut ignored = Ignored::new(manifest);
+    for (number, cells) in rows {
+        ignored.see(number, cells);
+    }
+    ignored.notes()
+}
 
 /// Compares the results of a protocol and a seed that differ in one axis alone.
 pub(super) struct Ignored {
@@ -28,7 +42,9 @@ struct Compared {
 }
 
 impl Ignored {
-    pub fn new(manifest: &Manifest, error_column: usize, times: [usize; 2]) -> Ignored {
+    pub fn new(manifest: &Manifest) -> Ignored {
+        let [error_column, wall, cpu] = places(&manifest.keys, ["error", "wall_s", "cpu_s"]);
+        let times = [wall, cpu];
         let protocols = manifest.protocols.len();
         let found = vec![vec![Compared::default(); protocols]; manifest.axes.len()];
         let known = HashMap::new();

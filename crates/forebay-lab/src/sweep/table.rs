@@ -1,38 +1,16 @@
 //! `sweep.parquet`: rows in the order of their runs, and what is known of all of them.
 
 use super::Manifest;
+use super::columns::{columns, places};
 use super::notes::Ignored;
 use crate::error::StoreError;
 use crate::store::table::{Column, TableFile};
 use forebay_report::Cell;
-use forebay_report::schema::{PARQUET, SWEEP_TABLE, SWEPT_KEY};
-use forebay_scenario::{SweptKey, SweptKind};
 use parquet::data_type::ByteArray;
 use std::path::PathBuf;
 
 /// Rows in a row group.
 const GROUP_ROWS: usize = 1 << 13;
-
-/// The columns of the table of a sweep of these keys: name and type (see
-/// [`FieldDoc`](forebay_report::schema::FieldDoc)).
-pub fn columns(keys: &[SweptKey]) -> Vec<(String, &'static str)> {
-    let table = PARQUET.iter().find(|file| file.name == SWEEP_TABLE);
-    let fixed = table.expect("the table is described").columns();
-    let of_key = |key: &SweptKey| {
-        let kind = match key.kind {
-            SweptKind::Integer => "int64 or null",
-            SweptKind::Real => "double or null",
-            SweptKind::Boolean => "boolean or null",
-            SweptKind::Text => "string or null",
-        };
-        (key.key.clone(), kind)
-    };
-    let all = fixed.iter().flat_map(|column| match column.name {
-        SWEPT_KEY => keys.iter().map(of_key).collect(),
-        name => vec![(name.to_string(), column.kind)],
-    });
-    all.collect()
-}
 
 /// The table in the making.
 pub struct SweepTable {
@@ -60,13 +38,11 @@ impl SweepTable {
     /// Begin the table of the sweep at `path`.
     pub fn create(path: PathBuf, manifest: &Manifest) -> Result<SweepTable, StoreError> {
         let columns = columns(&manifest.keys);
-        let place = |name: &str| columns.iter().position(|(known, _)| known == name);
-        let error_column = place("error").expect("the table has errors");
+        let [error_column] = places(&manifest.keys, ["error"]);
         let kinds: Vec<&'static str> = columns.iter().map(|(_, kind)| *kind).collect();
         let like: Vec<(&str, Column)> =
             columns.iter().map(|(name, kind)| (name.as_str(), column(kind, &[], 0))).collect();
-        let times = ["wall_s", "cpu_s"].map(|name| place(name).expect("the table has times"));
-        let ignored = Ignored::new(manifest, error_column, times);
+        let ignored = Ignored::new(manifest);
         let file = TableFile::create(path, &like)?;
         let (waiting, rows, failed) = (Vec::new(), 0, 0);
         Ok(SweepTable { file, kinds, waiting, error_column, rows, failed, ignored })
@@ -128,6 +104,7 @@ mod tests {
     use super::super::{Row, SweepRun};
     use super::*;
     use forebay_run::RunResult;
+    use forebay_scenario::{SweptKey, SweptKind};
 
     #[test]
     fn a_row_has_a_cell_of_the_right_type_for_each_column() {

@@ -13,8 +13,8 @@ const MAX_PLOTS: usize = 12;
 /// Up to this many steps, each has a marker and a bar for its interval; more have a band.
 const MAX_MARKED: usize = 60;
 /// The plot in its picture: from the left, from the top, width, height.
-const AREA: [f64; 4] = [52.0, 12.0, 396.0, 200.0];
-const SIZE: [f64; 2] = [460.0, 258.0];
+const AREA: [f64; 4] = [52.0, 24.0, 396.0, 196.0];
+const SIZE: [f64; 2] = [460.0, 266.0];
 
 /// The axis of the sweep along which lines go: of those with numbers the one with most steps.
 pub(super) fn along(sweep: &Sweep) -> usize {
@@ -143,8 +143,8 @@ impl Plot<'_> {
             (left + right) / 2.0,
             SIZE[1] - 8.0,
             html(&self.keys.title),
-            left + 5.0,
-            top + 4.0,
+            left - 4.0,
+            top - 10.0,
             html(&self.values.unit)
         );
     }

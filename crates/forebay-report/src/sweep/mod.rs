@@ -82,6 +82,7 @@ fn page(sweep: &Sweep) -> String {
         .zip(&sweep.measured)
         .map(|(quantity, measured)| section(sweep, &protocols, quantity, measured))
         .collect();
+    let one = if sweep.record.axes.len() == 1 { " one" } else { "" };
     let none = "<p>No run has a result, so there is nothing to draw.</p>";
     let sections = if sections.is_empty() { none.to_string() } else { sections };
     let (title, version) = (html(&sweep.record.scenario), env!("CARGO_PKG_VERSION"));
@@ -93,7 +94,7 @@ fn page(sweep: &Sweep) -> String {
          <meta name=viewport content='width=device-width,initial-scale=1'>\
          <meta name=generator content='Forebay {version}'>\n<title>{title}</title>\n\
          <style>{STYLE}\n{SWEEP_STYLE}</style></head>\n<body class=sweep>\n\
-         <header><h1>{title}</h1>{header}</header>\n<main>\n{notes}{legend}\n{sections}\n{points}\n\
+         <header><h1>{title}</h1>{header}</header>\n<main>\n{notes}{legend}\n<div class='metrics{one}'>{sections}</div>\n{points}\n\
          </main>\n</body></html>\n",
         legend = legend(&protocols),
     )
@@ -150,7 +151,9 @@ fn section(
     if measured.is_empty() {
         return String::new();
     }
-    let (label, meaning) = (html(quantity.label), html(quantity.meaning));
+    // Some are about the metric before them in the table.
+    let meaning = Some(quantity.meaning).filter(|text| !text.contains("those"));
+    let (label, meaning) = (html(quantity.label), html(meaning.unwrap_or_default()));
     let plots = lines::plots(sweep, protocols, quantity, measured);
     let heat = heat::maps(sweep, protocols, quantity, measured);
     format!("<section><h2>{label}</h2><p class=about>{meaning}</p>{plots}{heat}</section>\n")

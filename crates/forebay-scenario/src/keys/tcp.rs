@@ -8,6 +8,7 @@ use crate::format::takes::{entries_of, plain};
 use forebay_transport::TcpConfig;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value as Json, json};
+use std::sync::LazyLock;
 
 const PRESET: &str = "preset";
 const PRESET_DOC: &str =
@@ -59,8 +60,9 @@ impl Field for Tcp {
         let Value::Table(entries) = &item.value else {
             return Err(item.expected(key, "a table"));
         };
-        let schema = Tcp::schema();
-        let properties = schema["properties"].as_object().expect("it is that of a table");
+        // Made once: every point of a sweep reads such a table.
+        static SCHEMA: LazyLock<Json> = LazyLock::new(Tcp::schema);
+        let properties = SCHEMA["properties"].as_object().expect("it is that of a table");
         let typed = entries_of(properties, entries, key);
         let (preset, params): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().partition(|entry| entry.key == PRESET);

@@ -344,17 +344,18 @@ fn take(document: &mut Item, key: &str) -> Option<Item> {
 fn of_entry(entry: SweepEntry, place: Fault) -> Result<Vec<Draft>, Fault> {
     let SweepEntry { grid, zip, points } = entry;
     match (grid, zip, points) {
-        (Some(grid), None, None) => Ok(grid.value.0.into_iter().map(alone).collect()),
+        (Some(grid), None, None) => {
+            Ok(grid.value.0.into_iter().map(|(target, values)| alone(target, values)).collect())
+        }
         (None, Some(zip), None) => together(zip.value).map(|draft| vec![draft]),
         (None, None, Some(points)) => {
-            let entries = points.value.iter().map(|at| at.value.clone());
-            match points.value.is_empty() {
-                true => Err(points.fault(Problem::OutOfRange {
-                    found: "[]".into(),
-                    expected: "at least one point".into(),
-                })),
-                false => Ok(vec![one_by_one(entries)]),
+            if points.value.is_empty() {
+                let expected = "at least one point".to_string();
+                let problem = Problem::OutOfRange { found: "[]".into(), expected };
+                return Err(points.fault(problem));
             }
+            let entries = points.value.into_iter().map(|at| at.value);
+            Ok(vec![one_by_one(entries)])
         }
         _ => {
             let text = "a sweep has one of `grid`, `zip` and `points`".to_string();
@@ -364,7 +365,7 @@ fn of_entry(entry: SweepEntry, place: Fault) -> Result<Vec<Draft>, Fault> {
 }
 
 /// A key that changes by itself.
-fn alone((target, values): (Target, Vec<Item>)) -> Draft {
+fn alone(target: Target, values: Vec<Item>) -> Draft {
     let is_range = values.len() > 1 && values.iter().all(|item| item.loc == values[0].loc);
     let steps = values.into_iter().map(|value| (None, vec![Some(value)])).collect();
     Draft { targets: vec![target], steps, is_range }
@@ -418,7 +419,7 @@ fn of_asked(swept: &Swept, sources: &mut Sources) -> Result<Vec<Draft>, Fault> {
             let key = text[..text.len() - behind.len() - 1].trim().to_string();
             let values = axis::of_argument(behind, loc)?;
             let target = Target { text: key, loc: place(&path, whole), path };
-            Ok(vec![alone((target, values))])
+            Ok(vec![alone(target, values)])
         }
         Swept::Together(axes) => {
             let axes = axes.iter().map(|(key, values)| {
