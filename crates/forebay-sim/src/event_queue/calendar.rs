@@ -236,18 +236,6 @@ impl Calendar {
         self.week = week;
         Some(word)
     }
-    /// What probably acts after `skipped` others, where that is found at once. For hints alone.
-    #[inline(always)]
-    pub(super) fn likely_next(&self, skipped: usize) -> Option<Entity> {
-        if let Some(at) = self.today.len().checked_sub(skipped + 1) {
-            return Some(entity_of(self.today[at]));
-        }
-        let mut word = self.occupied[self.week as usize];
-        for _ in self.today.len()..skipped {
-            word &= word.wrapping_sub(1);
-        }
-        Some(self.first[first_slot(self.week as usize, NonZeroU64::new(word)?)].entity)
-    }
     /// The first event, if it is due by `limit`.
     #[inline(always)]
     pub(super) fn pop_other(&mut self, limit: u64) -> Option<(u64, Entity)> {

@@ -93,11 +93,6 @@ impl EventQueue {
             Some(heap) => pop_binary(heap, limit),
         }
     }
-    /// What probably acts after `skipped` others, where that is found at once. For hints alone.
-    #[inline(always)]
-    pub fn likely_next(&self, skipped: usize) -> Option<Entity> {
-        self.calendar.likely_next(skipped)
-    }
     /// The time of the first event.
     pub fn next_time(&self) -> Option<Time> {
         let ns = match &self.binary {
