@@ -158,7 +158,20 @@ impl Registry {
     where
         P: Default + Serialize + DeserializeOwned + Send + Sync + 'static,
     {
-        let line = registration.line()?;
+        self.add(registration.line()?)
+    }
+
+    /// The same of one whose parameters have no type of their own: names, types and defaults are
+    /// those of `defaults`. For bindings to languages whose classes say them when they run.
+    pub fn register_with<K: Kind>(
+        &mut self,
+        registration: Registration<toml::Table, K>,
+        defaults: toml::Table,
+    ) -> Result<(), RegisterError> {
+        self.add(registration.line_with(defaults)?)
+    }
+
+    fn add<K: Kind>(&mut self, line: Line<K>) -> Result<(), RegisterError> {
         if K::is_taken(&line.name) || self.line::<K>(&line.name).is_some() {
             return Err(RegisterError::Stands { kind: K::WORD, name: line.name });
         }

@@ -249,6 +249,53 @@ where
     }
 }
 
+impl<K: Kind> Registration<toml::Table, K> {
+    /// The line of one whose parameters are known when the program runs, by their defaults.
+    pub(super) fn line_with(self, defaults: toml::Table) -> Result<Line<K>, RegisterError> {
+        let name = self.name.clone();
+        if !is_name(&name) {
+            return Err(RegisterError::NotAName { name });
+        }
+        if let Some(key) = K::OWN_KEYS.iter().find(|key| defaults.contains_key(**key)) {
+            return Err(RegisterError::Key { name, key });
+        }
+        let Registration { title, reference, summary, about, schema, build, traits, .. } = self;
+        Ok(Line {
+            title: title.unwrap_or_else(|| name.to_string()),
+            name,
+            reference,
+            summary,
+            about: about.lines().map(str::to_string).collect(),
+            schema: schema.unwrap_or_else(|| schema_of(&defaults)),
+            traits,
+            make: Box::new(move |given| {
+                let params = completed(&defaults, given)?;
+                Ok(Made { machine: build(Arc::new(params.clone())), params, range: Ok(()) })
+            }),
+            over: None,
+        })
+    }
+}
+
+/// The defaults with what is given in their place, each of the type of its default. An integer
+/// stands for a float.
+fn completed(defaults: &toml::Table, given: &toml::Table) -> Result<toml::Table, String> {
+    let mut params = defaults.clone();
+    for (key, value) in given {
+        let Some(default) = defaults.get(key) else { return Err(format!("unknown key `{key}`")) };
+        let value = match (default, value) {
+            (toml::Value::Float(_), toml::Value::Integer(n)) => toml::Value::Float(*n as f64),
+            (default, value) if default.same_type(value) => value.clone(),
+            (default, value) => {
+                let (expected, found) = (default.type_str(), value.type_str());
+                return Err(format!("expected {expected}, found {found}"));
+            }
+        };
+        params.insert(key.clone(), value);
+    }
+    Ok(params)
+}
+
 fn read<P: DeserializeOwned>(table: &toml::Table) -> Result<P, toml::de::Error> {
     toml::Value::Table(table.clone()).try_into()
 }

@@ -17,6 +17,7 @@ mod network;
 mod paths;
 mod protocols;
 mod reassembly;
+mod registered;
 mod routes;
 mod sizes;
 mod sweep;

@@ -25,6 +25,7 @@ const ARROWS: &[(&str, &[&str])] = &[
     ("forebay-run", RUN_AND_BELOW.split_last().expect("a list").1),
     ("forebay-lab", BELOW_LAB),
     ("forebay-cli", CLI),
+    ("forebay-python", PYTHON),
     ("forebay-testkit", LAB_AND_BELOW),
     ("forebay-instructions", INSTRUCTIONS),
     ("forebay-prerequisites", &[]),
@@ -32,6 +33,9 @@ const ARROWS: &[(&str, &[&str])] = &[
 
 /// What the command is made of.
 const CLI: &[&str] = &["base", "cc", "lab", "live", "net", "sim", "topology", "transport"];
+
+/// What the Python package is made of: runs, and the parts of which learners make their own.
+const PYTHON: &[&str] = &["base", "cc", "lab", "metrics", "net", "sim"];
 
 /// The crates under `forebay-scenario`, and itself.
 const SCENARIO_AND_BELOW: &[&str] = &[
