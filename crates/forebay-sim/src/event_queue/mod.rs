@@ -5,6 +5,7 @@
 //! of the last event that left.
 
 mod calendar;
+mod decade;
 
 pub use calendar::Calendar;
 use forebay_base::Time;
