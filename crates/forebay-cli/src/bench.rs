@@ -115,6 +115,7 @@ fn endless(name: &str) -> bool {
         Some(Work::Scenario(scenario, _)) => {
             Builtin::find(scenario).is_some_and(|b| b.text.contains("endless = true"))
         }
+        Some(Work::Chain(_)) => true,
         Some(Work::Scale(_)) | None => false,
     }
 }

@@ -152,10 +152,6 @@ pub trait Forwarding: Any + Send {
     fn keep_first(&mut self, _ring: &mut PacketRing, _cx: &mut NodeContext<'_>) -> bool {
         false
     }
-    /// `packet` comes soon and leaves through `port`: load what it touches, for no one to wait for.
-    fn touch(&self, _port: PortId, _packet: &Packet) {}
-    /// [`Forwarding::pull`] is called soon: load what leaves next, for no one to wait for.
-    fn touch_next(&self, _port: PortId) {}
     /// The queue of `port` did not take a packet that this machine forwarded there: hold it or drop
     /// it.
     fn on_overflow(&mut self, _port: PortId, packet: Packet, _cx: &mut NodeContext<'_>) -> Verdict {

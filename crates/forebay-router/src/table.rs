@@ -180,14 +180,6 @@ macro_rules! routers {
             fn keep_first(&mut self, ring: &mut PacketRing, cx: &mut NodeContext<'_>) -> bool {
                 each!(self, [$($Variant)*], f => f.keep_first(ring, cx))
             }
-            #[inline]
-            fn touch(&self, port: PortId, packet: &Packet) {
-                each!(self, [$($Variant)*], f => f.touch(port, packet));
-            }
-            #[inline]
-            fn touch_next(&self, port: PortId) {
-                each!(self, [$($Variant)*], f => f.touch_next(port));
-            }
             fn on_overflow(
                 &mut self,
                 port: PortId,

@@ -38,8 +38,6 @@ pub struct Site {
     doors: Option<Box<Doors>>,
     /// Arrivals need no look at `bytes` and `doors`.
     plain_arrivals: bool,
-    /// See [`Fabric::gains_by_touching`].
-    touches: bool,
     /// Events handled.
     handled: u64,
     /// Events handled at this instant.
@@ -57,7 +55,6 @@ impl Site {
         bytes: bool,
         horizon: Horizon,
     ) -> Site {
-        let touches = fabric.gains_by_touching();
         let mut site = Site {
             now: Time::ZERO,
             fabric,
@@ -67,7 +64,6 @@ impl Site {
             bytes: bytes.then(Vec::new),
             doors: None,
             plain_arrivals: !bytes,
-            touches,
             handled: 0,
             instant_events: 0,
             horizon,
@@ -101,9 +97,6 @@ impl Site {
                     self.horizon.review(&mut self.fabric, at);
                 }
             }
-            if self.touches {
-                self.touch_coming();
-            }
             self.instant_events += 1;
             if self.instant_events >= MAX_INSTANT_EVENTS {
                 self.stand_still(entity);
@@ -123,28 +116,6 @@ impl Site {
     fn stand_still(&self, entity: Entity) -> ! {
         let (kind, index) = EntityKind::split(entity);
         panic!("the clock stands still at {}: {kind:?} {index} acts without end", self.now);
-    }
-
-    /// Load what coming events read first, each a step further than the one after it: a step takes
-    /// about as long as an event.
-    #[inline(always)]
-    fn touch_coming(&self) {
-        let coming = |skipped: usize, kind: EntityKind| {
-            let entity = self.fabric.driver.agenda.likely_next(skipped)?;
-            let is_kind = entity >> KIND_SHIFT == kind as u32;
-            is_kind.then_some(LinkId(entity & ((1 << KIND_SHIFT) - 1)))
-        };
-        if let Some(link) = coming(2, EntityKind::Arrival) {
-            self.fabric.touch_link(link);
-        }
-        if let Some(link) = coming(1, EntityKind::Arrival) {
-            self.fabric.touch_arrival(link);
-        }
-        if let Some(link) = coming(0, EntityKind::Arrival) {
-            self.fabric.touch_way(link);
-        } else if let Some(link) = coming(0, EntityKind::Transmitter) {
-            self.fabric.touch_transmitter(link);
-        }
     }
 
     #[inline(always)]

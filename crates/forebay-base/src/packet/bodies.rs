@@ -64,6 +64,7 @@ impl Bodies {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use alloc::vec;
 
     #[test]
     fn buffers_are_used_again_where_they_fit() {

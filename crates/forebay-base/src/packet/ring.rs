@@ -5,14 +5,21 @@ use super::arena::{Arena, Handle};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 
+/// A line of the cache with one packet in it. Packets of 56 bytes side by side would straddle two
+/// lines three times in four, and the first packet of a ring is what an arrival waits for.
+#[derive(Debug)]
+#[repr(align(64))]
+struct Slot(Packet);
+
+const _: () = assert!(size_of::<Slot>() == 64);
+
 /// A queue of packets in one allocation that grows and never shrinks. A packet moves between rings
 /// in one copy. Write the fields that change after the copy: a load that overlaps a recent narrower
 /// store stalls.
 #[derive(Debug, Default)]
 pub struct PacketRing {
-    /// Slots; their number is a power of two. Empty slots hold the rest of packets that have moved
-    /// on.
-    slots: Box<[Packet]>,
+    /// Their number is a power of two. Empty slots hold the rest of packets that have moved on.
+    slots: Box<[Slot]>,
     /// Index of the first in the queue.
     head: u32,
     len: u32,
@@ -38,11 +45,11 @@ impl PacketRing {
     /// The first packet.
     #[inline(always)]
     pub fn front(&self) -> Option<&Packet> {
-        if self.len == 0 { None } else { Some(&self.slots[self.head as usize]) }
+        if self.len == 0 { None } else { Some(&self.slots[self.head as usize].0) }
     }
     /// All packets, the first first.
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = &Packet> + ExactSizeIterator {
-        (0..self.len).map(|at| &self.slots[self.slot(at)])
+        (0..self.len).map(|at| &self.slots[self.slot(at)].0)
     }
     /// Take the first packet out.
     #[inline]
@@ -50,7 +57,7 @@ impl PacketRing {
         if self.len == 0 {
             return None;
         }
-        let packet = self.slots[self.head as usize].bitwise_copy();
+        let packet = self.slots[self.head as usize].0.bitwise_copy();
         self.leave();
         Some(packet)
     }
@@ -81,7 +88,7 @@ impl PacketRing {
         let mut at = self.len - 1;
         while at > 0 {
             let (before, here) = (self.slot(at - 1), self.slot(at));
-            if self.slots[before].hop_time() <= self.slots[here].hop_time() {
+            if self.slots[before].0.hop_time() <= self.slots[here].0.hop_time() {
                 break;
             }
             self.slots.swap(before, here);
@@ -93,7 +100,7 @@ impl PacketRing {
     pub fn move_front<'a>(&mut self, to: &'a mut PacketRing) -> &'a mut Packet {
         assert!(self.len > 0, "no packet to move");
         let slot = to.next_slot();
-        *slot = self.slots[self.head as usize].bitwise_copy();
+        *slot = self.slots[self.head as usize].0.bitwise_copy();
         self.leave();
         slot
     }
@@ -110,7 +117,7 @@ impl PacketRing {
         }
         let at = self.slot(self.len);
         self.len += 1;
-        &mut self.slots[at]
+        &mut self.slots[at].0
     }
     #[cold]
     #[inline(never)]
@@ -118,14 +125,14 @@ impl PacketRing {
         self.grow();
         let at = self.slot(self.len);
         self.len += 1;
-        &mut self.slots[at]
+        &mut self.slots[at].0
     }
     fn grow(&mut self) {
         let capacity = (2 * self.slots.len()).max(4);
         assert!(capacity <= 1 << 31, "a ring of 2^31 packets is full");
         let mut slots = Vec::with_capacity(capacity);
-        slots.extend(self.iter().map(Packet::bitwise_copy));
-        slots.resize_with(capacity, Packet::left_over);
+        slots.extend(self.iter().map(|packet| Slot(packet.bitwise_copy())));
+        slots.resize_with(capacity, || Slot(Packet::left_over()));
         (self.slots, self.head) = (slots.into_boxed_slice(), 0);
     }
 }

@@ -122,7 +122,7 @@ fn what_is_wrong_is_said_before_the_first_run() {
     let wrong = "[[sweep]]\ngrid = { \"links.0.rate\" = [\"1Mbit/s\", \"2apples\"] }\n";
     desk.file("wrong.toml", format!("{SMALL}{wrong}"));
     let text = desk.forebay(&["run", "wrong.toml"]).stderr;
-    assert!(text.contains("wrong.toml:20:") && text.contains("2apples"), "{text}");
+    assert!(text.contains("wrong.toml:22:") && text.contains("2apples"), "{text}");
     for option in [&["--resume", "--out", "x"][..], &["--shard", "1/2", "--out", "x"]] {
         let done = desk.forebay(&[&["run", "small.toml"], option].concat());
         assert!(done.code == 2 && done.stderr.contains("nothing is swept"), "{}", done.stderr);

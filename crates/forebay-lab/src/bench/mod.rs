@@ -8,6 +8,7 @@
 //! The figure of a scenario has the trace hash in it, as every run does; next to it stands what is
 //! left without.
 
+mod chain;
 mod peers;
 mod scale;
 
@@ -17,7 +18,7 @@ pub use scale::{SCALE_HOSTS, SCALE_ROUTERS};
 use crate::clock::CLOCKS;
 use crate::{memory, run_one};
 use forebay_base::{FlowId, Span, Time};
-use forebay_net::SpecError;
+use forebay_net::{NetSpec, SpecError};
 use forebay_run::{Cost, Parallel, RunError, RunOptions, RunResult};
 use forebay_scenario::memory_estimate::{MemoryEstimate, NotEnoughMemory, RunMemory, check};
 use forebay_scenario::statistics::quantile;
@@ -38,6 +39,10 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "scale-4", work: Work::Scale(10_000) },
     Bench { name: "scale-5", work: Work::Scale(100_000) },
     Bench { name: "scale-6", work: Work::Scale(1_000_000) },
+    Bench { name: "chain-100", work: Work::Chain(100) },
+    Bench { name: "chain-400", work: Work::Chain(400) },
+    Bench { name: "chain-1000", work: Work::Chain(1_000) },
+    Bench { name: "chain-4000", work: Work::Chain(4_000) },
 ];
 
 /// One line of the benchmark.
@@ -57,6 +62,9 @@ pub enum Work {
     /// This many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and
     /// gigabytes for the largest: only where it is named.
     Scale(usize),
+    /// This many INRPP flows without end over a generated chain of routers, whose load does not
+    /// depend on their number. Only where it is named.
+    Chain(usize),
 }
 
 /// The environment variable that names the folder of S3's files.
@@ -217,7 +225,14 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
             tell(bench.name);
         }
         match bench.work {
-            Work::Scale(flows) => report.rows.push(measure_scale(bench.name, flows, options)?),
+            Work::Scale(flows) => {
+                let of = Generated { network: scale::network, flows, ends: Time::MAX };
+                report.rows.push(measure_generated(bench.name, of, options)?);
+            }
+            Work::Chain(flows) => {
+                let of = Generated { network: chain::network, flows, ends: chain::CHAIN_ENDS };
+                report.rows.push(measure_generated(bench.name, of, options)?);
+            }
             Work::Scenario(scenario, protocol) => match load(scenario, options)? {
                 Ok(scenario) => {
                     report.rows.push(measure(bench.name, &scenario, protocol, options)?);
@@ -353,18 +368,28 @@ fn repeat(
     })
 }
 
-/// A run over the generated map, which is long enough to be measured once; and one without its
-/// hash.
-fn measure_scale(
-    name: &'static str,
+/// A network that is made for the benchmark.
+#[derive(Clone, Copy)]
+struct Generated {
+    /// Makes it with so many flows from a seed.
+    network: fn(usize, u64) -> NetSpec,
     flows: usize,
+    /// A run ends here, if its flows do not end before.
+    ends: Time,
+}
+
+/// A run over a generated network, which is long enough to be measured once; and one without its
+/// hash.
+fn measure_generated(
+    name: &'static str,
+    of: Generated,
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
-    let row = run_scale(name, flows, false, options)?;
-    if flows > MAX_FLOWS_TWICE {
+    let row = run_generated(name, of, false, options)?;
+    if of.flows > MAX_FLOWS_TWICE {
         return Ok(row);
     }
-    let bare = run_scale(name, flows, true, options)?;
+    let bare = run_generated(name, of, true, options)?;
     let counts = |row: &BenchRow| (row.packet_hops, row.events, row.delivered_bytes);
     assert_eq!(counts(&bare), counts(&row), "{name} without its hash");
     let BenchRow { cpu_s, ns_per_hop, best_ns_per_hop, repetitions, .. } = bare;
@@ -372,16 +397,16 @@ fn measure_scale(
     Ok(BenchRow { without_hash, ..row })
 }
 
-/// One run over the generated map.
-fn run_scale(
+/// One run over a generated network.
+fn run_generated(
     name: &'static str,
-    flows: usize,
+    Generated { network, flows, ends }: Generated,
     without_hash: bool,
     options: &BenchOptions<'_>,
 ) -> Result<BenchRow, BenchError> {
     memory::reset_peak();
     let mut building = Cost::new(Some(CLOCKS));
-    let (spec, _) = building.charge(|| scale::network(flows, 1));
+    let (spec, _) = building.charge(|| network(flows, 1));
     let estimate = MemoryEstimate::of(&spec, options.threads);
     check(estimate, memory::available_bytes()).map_err(|error| BenchError::Memory(name, error))?;
     let (built, _) = building.charge(|| {
@@ -397,7 +422,7 @@ fn run_scale(
     let at_rest_mib = memory::peak_mib();
     let (mut running, mut until) = (Cost::new(Some(CLOCKS)), Time::ZERO);
     let mut status = Status::Running;
-    while status == Status::Running {
+    while status == Status::Running && until < ends {
         if options.cancel.is_some_and(|flag| flag.load(Ordering::Relaxed)) {
             return Err(RunError::Cancelled.into());
         }

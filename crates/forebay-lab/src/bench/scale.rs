@@ -105,9 +105,14 @@ fn map(spec: &mut NetSpec, rng: &mut Rng) {
 
 /// A link in both directions, with a queue of 10 ms.
 fn join(spec: &mut NetSpec, a: usize, b: usize, rate: Rate, delay: Span) {
-    let limit = Limit::Bytes(rate.bytes_in(Span::from_millis(10)));
+    spec.links.extend(joined(a, b, rate, delay, Span::from_millis(10)));
+}
+
+/// Both directions of a link, each with a queue of this time at its rate.
+pub(super) fn joined(a: usize, b: usize, rate: Rate, delay: Span, queue: Span) -> [LinkSpec; 2] {
+    let limit = Limit::Bytes(rate.bytes_in(queue));
     let [a, b] = [a, b].map(|node| NodeId(node as u32));
-    spec.links.extend([(a, b), (b, a)].map(|(a, b)| LinkSpec::new(a, b, rate, delay, limit)));
+    [(a, b), (b, a)].map(|(a, b)| LinkSpec::new(a, b, rate, delay, limit))
 }
 
 #[cfg(test)]

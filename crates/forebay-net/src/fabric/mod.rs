@@ -33,7 +33,6 @@ mod link_set;
 mod mail;
 mod ring_to_ring;
 mod routers;
-mod touch;
 mod transit;
 
 pub use answers::{AnswerCounts, MAX_ANSWERS_PER_S};

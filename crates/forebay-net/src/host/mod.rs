@@ -137,13 +137,6 @@ impl Host {
         let socket = self.listeners.as_ref()?.accepted(peer, local)?;
         Some(self.sockets[socket.index()].flow)
     }
-    /// Load what a packet for the first socket touches, for no one to wait for.
-    #[inline]
-    pub(crate) fn touch(&self) {
-        if let Some(connection) = self.sockets.first().and_then(Socket::connection) {
-            connection.touch();
-        }
-    }
     /// The sockets.
     pub fn sockets(&self) -> &[Socket] {
         &self.sockets

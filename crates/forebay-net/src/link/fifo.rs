@@ -156,11 +156,6 @@ impl FifoLink {
     pub(crate) fn first(&self) -> Option<&Packet> {
         self.ring.front()
     }
-    /// See [`crate::AnyLink::is_wire_empty`].
-    #[inline(always)]
-    pub(crate) fn is_wire_empty(&self) -> bool {
-        self.ring.is_empty()
-    }
     /// See [`crate::AnyLink::wire_mut`].
     #[inline]
     pub(crate) fn wire_mut(&mut self) -> &mut PacketRing {

@@ -80,18 +80,6 @@ impl AnyLink {
     pub(crate) fn first_arrived(&self, now: Time) -> Option<&Packet> {
         each!(self, l => l.first_arrived(now))
     }
-    /// True if nothing is on the wire.
-    #[inline(always)]
-    pub(crate) fn is_wire_empty(&self) -> bool {
-        each!(self, l => l.is_wire_empty())
-    }
-    /// Load what a packet that is offered touches, for no one to wait for.
-    #[inline(always)]
-    pub(crate) fn touch(&self) {
-        if let AnyLink::Queued(l) = self {
-            l.touch();
-        }
-    }
     /// The ring from which packets arrive, the first first.
     #[inline(always)]
     pub(crate) fn wire_mut(&mut self) -> &mut PacketRing {

@@ -11,7 +11,6 @@ use crate::link::middlebox::{Middlebox, MiddleboxCounts, Passed};
 use crate::link::stats::LinkStats;
 use crate::link::wire::WireSpec;
 use alloc::boxed::Box;
-use core::hint::black_box;
 use forebay_base::{
     Arena, DropReason, Endpoint, Packet, PacketRing, PacketTransfer, Rate, Rng, Span, Time,
 };
@@ -499,19 +498,6 @@ impl QueuedLink {
     #[inline]
     pub(crate) fn first_arrived(&self, now: Time) -> Option<&Packet> {
         self.wire.front().filter(|first| first.hop_time() <= now)
-    }
-    /// See [`crate::AnyLink::is_wire_empty`].
-    #[inline(always)]
-    pub(crate) fn is_wire_empty(&self) -> bool {
-        self.wire.is_empty()
-    }
-    /// See [`crate::AnyLink::touch`]: one word of each line.
-    #[inline(always)]
-    pub(crate) fn touch(&self) {
-        black_box(self.up);
-        black_box(self.wire.is_empty());
-        black_box(self.stats.packets);
-        black_box(matches!(self.channel, AnyChannel::Constant(_)));
     }
     /// See [`crate::AnyLink::wire_mut`].
     #[inline]

@@ -26,7 +26,6 @@ use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::vec::Vec;
 use core::hash::{Hash, Hasher};
-use core::hint::black_box;
 use forebay_base::seq_lt;
 use forebay_signal::inrpp::{BackPressure, Nonce};
 
@@ -501,24 +500,6 @@ impl<T> Cache<T> {
         self.flows.key(slot).class() == Class::Pooled && fits
     }
 
-    /// Load what the next packet of `flow` touches, for no one to wait for.
-    pub fn touch(&self, flow: FlowKey) {
-        if let Some(queue) = self.flows.get(flow) {
-            black_box(queue.bytes);
-        }
-    }
-    /// The same for the next one that leaves, and the flow after its own.
-    pub fn touch_next(&self) {
-        let head = self.head();
-        if head == NONE {
-            return;
-        }
-        let queue = self.flows.at(head);
-        black_box(queue.packets.front().map_or(0, |first| first.wire_len));
-        if queue.turn.after != NONE {
-            black_box(self.flows.at(queue.turn.after).bytes);
-        }
-    }
     /// The next packet in turn, for the interface itself.
     pub fn pull(&mut self, holds: &mut impl Holds) -> Option<(FlowKey, Cached<T>)> {
         while self.has_eligible() {

@@ -316,14 +316,6 @@ impl<T> Interface<T> {
         self.move_on(now, rng);
         Some(pulled)
     }
-    /// A packet of `flow` comes soon: load what it touches, for no one to wait for.
-    pub fn touch(&self, flow: FlowKey) {
-        self.cache.touch(flow);
-    }
-    /// The same for [`Interface::pull`].
-    pub fn touch_next(&self) {
-        self.cache.touch_next();
-    }
     /// A packet of `flow` has left over the link, from the cache or past it, or on a detour that
     /// counts in turns.
     #[inline]

@@ -18,7 +18,6 @@ use super::signals::{Signals, has_room_for_tag, set_tag};
 use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::vec::Vec;
-use core::hint::black_box;
 use forebay_base::{
     Arena, DropReason, Kind, Packet, PacketRing, PortId, Rate, Rng, TcpFlags, Time,
 };
@@ -606,16 +605,6 @@ impl Forwarding for Inrpp {
 
     fn keep_first(&mut self, ring: &mut PacketRing, cx: &mut NodeContext<'_>) -> bool {
         self.keep_first_of(ring, cx)
-    }
-    fn touch(&self, port: PortId, packet: &Packet) {
-        let out = &self.ports[port.index()];
-        black_box(out.log.offered_bytes);
-        if !out.interface.is_open() && packet.payload_len() > 0 {
-            out.interface.touch(FlowKey::of(packet, Class::Pooled));
-        }
-    }
-    fn touch_next(&self, port: PortId) {
-        self.ports[port.index()].interface.touch_next();
     }
 
     fn on_overflow(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {

@@ -1,6 +1,7 @@
-//! A calendar queue (Brown 1988, doi:10.1145/63039.63045). Days are sorted when they begin; a heap
-//! holds events more than a year away.
+//! A calendar queue (Brown 1988, doi:10.1145/63039.63045). Days are sorted when they begin. Events
+//! more than a year away are in the [decade](Decade), and more than a decade away in a heap.
 
+use super::decade::Decade;
 use super::{Entity, Key, entity_of, key, time_of};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -12,6 +13,10 @@ const WEEK: u64 = 64;
 const WEEKS: usize = 1 << 8;
 /// Days of a year, a power of two.
 const DAYS: u64 = WEEK * WEEKS as u64;
+/// Days of a season.
+const SEASON: u64 = DAYS / 4;
+/// A day is `1 << FIRST_SHIFT` ns long at first.
+const FIRST_SHIFT: u32 = 10;
 /// Events in one day; more of them go to the heap.
 const LONG_DAY: usize = 1 << 10;
 /// Events between two reviews of the length of a day.
@@ -62,20 +67,27 @@ pub struct Calendar {
     today: Vec<Key>,
     /// The last event that left, if `today` is not empty.
     last: u64,
-    /// Time of the first event of `far`; the largest value if there is none.
+    /// Time of the first event of `decade` and `far`; the largest value if there is none.
     far_ns: u64,
     /// Bit d of word w: day 64 w + d of the year is not empty.
     occupied: [u64; WEEKS],
-    /// Events that were more than a year away when pushed, or did not fit into a long day.
+    /// Bit b of word w: some day of week 64 w + b is not empty. May be set for the week that is now
+    /// the first.
+    weeks: [u64; WEEKS / 64],
+    /// Events that were more than a year away when pushed.
+    decade: Decade,
+    /// Events that were more than a decade away when pushed, or did not fit into a long day.
     far: BinaryHeap<Reverse<Key>>,
     /// All events of days except the first of each day.
     more: Vec<Node>,
     /// Head of the free list in `more`.
     free: u32,
-    /// Since the last review: other pops, days with several events, and pushes into `far`.
+    /// Since the last review: other pops, days with several events, pushes into `decade` and `far`,
+    /// and into `far` alone.
     others: u64,
     several: u64,
     far_pushes: u64,
+    heap_pushes: u64,
 }
 
 impl Default for Calendar {
@@ -87,18 +99,21 @@ impl Default for Calendar {
             bound: SEVERAL,
             first: first.try_into().ok().expect("a year long"),
             usual: 0,
-            shift: 10,
+            shift: FIRST_SHIFT,
             week: 0,
             occupied: [0; WEEKS],
+            weeks: [0; WEEKS / 64],
             today: Vec::new(),
             last: 0,
             far_ns: u64::MAX,
+            decade: Decade::new(FIRST_SHIFT + SEASON.ilog2()),
             far: BinaryHeap::new(),
             more: Vec::new(),
             free: NONE,
             others: 0,
             several: 0,
             far_pushes: 0,
+            heap_pushes: 0,
         };
         calendar.turn_to(0);
         calendar
@@ -115,7 +130,8 @@ impl Calendar {
         self.shift
     }
     pub(super) fn is_empty(&self) -> bool {
-        self.today.is_empty() && self.far.is_empty() && self.occupied == [0; WEEKS]
+        let near = !self.today.is_empty() || self.occupied != [0; WEEKS];
+        !near && self.far_ns == u64::MAX && self.far.is_empty()
     }
 
     /// Add an event that is the first of a later day. False if it is not: call
@@ -130,6 +146,9 @@ impl Calendar {
         let with_it = word | 1 << (slot % 64);
         if with_it == word {
             return false;
+        }
+        if word == 0 {
+            self.weeks[slot / 64 / 64] |= 1 << (slot / 64 % 64);
         }
         self.occupied[slot / 64] = with_it;
         let first = &mut self.first[slot];
@@ -150,7 +169,12 @@ impl Calendar {
             self.insert_more(self.slot_of(ns), ns, entity);
         } else {
             self.far_pushes += 1;
-            self.push_far(key(ns, entity));
+            if !self.decade.push(self.floor, key(ns, entity)) {
+                self.heap_pushes += 1;
+                return self.push_far(key(ns, entity));
+            }
+            self.far_ns = self.far_ns.min(self.decade.first_ns());
+            self.bound = self.bound.min(self.far_ns);
         }
     }
     fn insert_more(&mut self, slot: usize, ns: u64, entity: Entity) {
@@ -185,10 +209,11 @@ impl Calendar {
     pub(super) fn next_ns(&self) -> Option<u64> {
         let today = self.today.last().copied().map(time_of);
         let far = self.far.peek().map(|first| time_of(first.0));
+        let later = Some(self.decade.first_ns()).filter(|&ns| ns < u64::MAX);
         let near = self
             .next_occupied()
             .map(|(week, word)| self.first_of_day(first_slot(week as usize, word)));
-        [today, far, near].into_iter().flatten().min()
+        [today, far, later, near].into_iter().flatten().min()
     }
     fn first_of_day(&self, slot: usize) -> u64 {
         let Node { ns, mut next, .. } = self.first[slot];
@@ -233,20 +258,8 @@ impl Calendar {
         }
         let ahead = week.wrapping_sub(self.week) as u64 * WEEK;
         self.horizon = (self.horizon + (ahead << self.shift)).min(SEVERAL);
-        self.week = week;
+        self.leave_week(week);
         Some(word)
-    }
-    /// What probably acts after `skipped` others, where that is found at once. For hints alone.
-    #[inline(always)]
-    pub(super) fn likely_next(&self, skipped: usize) -> Option<Entity> {
-        if let Some(at) = self.today.len().checked_sub(skipped + 1) {
-            return Some(entity_of(self.today[at]));
-        }
-        let mut word = self.occupied[self.week as usize];
-        for _ in self.today.len()..skipped {
-            word &= word.wrapping_sub(1);
-        }
-        Some(self.first[first_slot(self.week as usize, NonZeroU64::new(word)?)].entity)
     }
     /// The first event, if it is due by `limit`.
     #[inline(always)]
@@ -306,8 +319,11 @@ impl Calendar {
     }
     #[inline]
     fn is_before_far(&self, near: Key) -> bool {
+        let waits = self.decade.first_ns() == self.far_ns;
         time_of(near) < self.far_ns
-            || time_of(near) == self.far_ns && self.far.peek().is_none_or(|far| near < far.0)
+            || time_of(near) == self.far_ns
+                && !waits
+                && self.far.peek().is_none_or(|far| near < far.0)
     }
     #[inline]
     fn pop_today(&mut self, first: Key, limit: u64) -> Option<(u64, Entity)> {
@@ -328,9 +344,13 @@ impl Calendar {
         if self.far_ns > limit {
             return None;
         }
+        if self.decade.first_ns() == self.far_ns && self.far_ns < u64::MAX {
+            self.begin_season();
+            return self.pop_other(limit);
+        }
         let first = self.far.pop()?.0;
         self.others += 1;
-        self.far_ns = self.far.peek().map_or(u64::MAX, |r| time_of(r.0));
+        self.far_ns = self.first_far_ns();
         self.last = time_of(first);
         if self.today.is_empty() {
             self.bound = self.far_ns.min(SEVERAL);
@@ -338,24 +358,74 @@ impl Calendar {
         }
         Some((time_of(first), entity_of(first)))
     }
+    fn first_far_ns(&self) -> u64 {
+        let first = self.far.peek().map_or(u64::MAX, |first| time_of(first.0));
+        first.min(self.decade.first_ns())
+    }
+    /// The first event of the decade is due, and nothing else is before: its season moves into the
+    /// year.
+    #[inline(never)]
+    fn begin_season(&mut self) {
+        let first = self.decade.first_ns();
+        if self.today.is_empty() {
+            self.turn_to(first);
+        }
+        let events = self.decade.take_first();
+        self.far_ns = self.first_far_ns();
+        self.bound = if self.today.is_empty() { self.far_ns.min(SEVERAL) } else { 0 };
+        for &key in &events {
+            let (ns, entity) = (time_of(key), entity_of(key));
+            if self.push_usual(ns, entity) {
+                continue;
+            }
+            match ns {
+                _ if ns < self.floor => self.insert_today(key),
+                _ if ns < self.horizon => self.insert_more(self.slot_of(ns), ns, entity),
+                _ => self.push_far(key),
+            }
+        }
+        self.decade.give_back(first, events);
+    }
     /// The year begins with the week of `ns`: an event leaves then, or a day begins.
     fn turn_to(&mut self, ns: u64) {
         let week_shift = self.shift + WEEK.ilog2();
         let week = ns >> week_shift;
         self.floor = ns;
-        self.week = week as u8;
+        self.begin_week(week as u8);
         self.horizon = (week << week_shift).saturating_add(DAYS << self.shift).min(SEVERAL);
     }
 
+    /// The year begins with this week.
+    #[inline(always)]
+    fn begin_week(&mut self, week: u8) {
+        if self.occupied[self.week as usize] == 0 {
+            self.leave_week(week);
+        } else {
+            self.week = week;
+        }
+    }
+    /// The same where nothing is left in the week that was the first.
+    #[inline(always)]
+    fn leave_week(&mut self, week: u8) {
+        let before = std::mem::replace(&mut self.week, week) as usize;
+        self.weeks[before / 64] &= !(1 << (before % 64));
+    }
     /// The next week of the year that has an event, and its days that have one.
     #[inline(always)]
     fn next_occupied(&self) -> Option<(u8, NonZeroU64)> {
-        let mut week = self.week;
-        for _ in 0..WEEKS {
-            if let Some(word) = NonZeroU64::new(self.occupied[week as usize]) {
-                return Some((week, word));
+        let (mut group, day) = (self.week as usize / 64, self.week % 64);
+        let mut weeks = self.weeks[group] >> day << day;
+        // The first group again at the end: its weeks before the first are the last of the year.
+        for _ in 0..WEEKS / 64 + 1 {
+            while let Some(some) = NonZeroU64::new(weeks) {
+                let week = group * 64 + some.trailing_zeros() as usize;
+                if let Some(word) = NonZeroU64::new(self.occupied[week]) {
+                    return Some((week as u8, word));
+                }
+                weeks &= weeks - 1; // the first week of the year, which has passed
             }
-            week = week.wrapping_add(1);
+            group = (group + 1) % (WEEKS / 64);
+            weeks = self.weeks[group];
         }
         None
     }
@@ -402,10 +472,10 @@ impl Calendar {
         let events = self.usual + self.others;
         let days = self.usual + self.several;
         let many_far = self.far_pushes > events / 4
-            || self.far_pushes > events / 64 && self.several < days / 8;
+            || self.heap_pushes > events / 64 && self.several < days / 8;
         let shift = if many_far {
             (self.shift + 1).min(40)
-        } else if self.far_pushes < events / 64 && days < events / 6 {
+        } else if self.far_pushes < events / 16 && days < events / 6 {
             self.shift.saturating_sub(1)
         } else {
             self.shift
@@ -413,7 +483,8 @@ impl Calendar {
         if shift != self.shift {
             self.relay(shift);
         }
-        (self.usual, self.others, self.several, self.far_pushes) = (0, 0, 0, 0);
+        (self.usual, self.others, self.several) = (0, 0, 0);
+        (self.far_pushes, self.heap_pushes) = (0, 0);
     }
     /// Rebuild the calendar with days of another length.
     fn relay(&mut self, shift: u32) {
@@ -425,6 +496,11 @@ impl Calendar {
                 all.append(&mut self.today);
             }
         }
+        while self.decade.first_ns() < u64::MAX {
+            all.append(&mut self.decade.take_first());
+        }
+        self.weeks = [0; WEEKS / 64];
+        self.decade = Decade::new(shift + SEASON.ilog2());
         (self.shift, self.far_ns, self.bound) = (shift, u64::MAX, SEVERAL);
         self.turn_to(self.floor);
         for key in all {

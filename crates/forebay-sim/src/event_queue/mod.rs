@@ -5,6 +5,7 @@
 //! of the last event that left.
 
 mod calendar;
+mod decade;
 
 pub use calendar::Calendar;
 use forebay_base::Time;
@@ -92,11 +93,6 @@ impl EventQueue {
             None => self.calendar.pop_other(limit),
             Some(heap) => pop_binary(heap, limit),
         }
-    }
-    /// What probably acts after `skipped` others, where that is found at once. For hints alone.
-    #[inline(always)]
-    pub fn likely_next(&self, skipped: usize) -> Option<Entity> {
-        self.calendar.likely_next(skipped)
     }
     /// The time of the first event.
     pub fn next_time(&self) -> Option<Time> {

@@ -14,7 +14,6 @@ use crate::path::{Cx, Identity, Incoming, Path, Received, State, options_of};
 use alloc::boxed::Box;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
-use core::hint::black_box;
 use forebay_base::{Arena, DropReason, Histogram, OptionList, Packet, PortId, Span, Time};
 use forebay_cc::{Controller, PieceView, SeriesSample, Sibling};
 use paths::Paths;
@@ -299,12 +298,6 @@ impl Connection {
     pub fn next_timeout(&self) -> Option<Time> {
         let next = self.deadline();
         (next != Time::MAX).then_some(next)
-    }
-    /// Load what a packet touches, for no one to wait for.
-    #[inline]
-    pub fn touch(&self) {
-        black_box(self.single);
-        self.paths.first.touch();
     }
     #[inline]
     fn deadline(&self) -> Time {

@@ -23,7 +23,6 @@ use crate::api::{Counters, PathSetup, PathView, Role, RttSummary};
 use crate::config::TcpConfig;
 use crate::mptcp::{MOST_SIGNAL_BYTES, SIGNAL_BYTES};
 use crate::ranges::{Range, RangeSet};
-use core::hint::black_box;
 use fast_path::FastPathState;
 use forebay_base::{Histogram, IpVersion, OptionList, Packet, PortId, Span, TcpFlags, Time};
 use forebay_cc::{Congestion, CongestionCause, Controller, PieceView, SeriesSample, Sibling};
@@ -136,16 +135,6 @@ impl Path {
     #[inline]
     pub(crate) fn is_from_peer(&self, packet: &Packet) -> bool {
         self.handshake.is_from_peer(packet)
-    }
-    /// Load a word of each part, for no one to wait for.
-    #[inline]
-    pub(crate) fn touch(&self) {
-        black_box(self.sender.una());
-        black_box(self.recovery.rto_deadline());
-        black_box(self.receiver.has_no_sack_blocks());
-        black_box(self.handshake.state());
-        black_box(self.fast.is_open());
-        black_box(self.deadline);
     }
     /// The host port that it leaves through.
     pub(crate) fn port(&self) -> PortId {

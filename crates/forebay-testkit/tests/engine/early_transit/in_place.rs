@@ -1,11 +1,12 @@
-//! Packets that pass a router from ring to ring: nothing that can be read shows whether they did.
+//! Packets that pass a router from ring to ring, or that it keeps from there: nothing that can be
+//! read shows whether they did.
 //!
 //! Each network runs in three ways that share less and less code: as it is; with routers that are
 //! asked to see to each packet themselves; and with everything built the general way.
 
 use super::networks::row;
 use super::random::{Run, random_looks, readings};
-use forebay_base::{Packet, PortId, Rng, Stream, Time};
+use forebay_base::{Packet, PacketRing, PortId, Rng, Stream, Time};
 use forebay_net::{ForwardingSpec, NetSpec, NodeKind, QueueSpec, SchemeSpec};
 use forebay_queue::{DISCIPLINES, RcpPortParams};
 use forebay_router::{
@@ -18,14 +19,15 @@ use forebay_testkit::{lives, random};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-/// How often a router was asked, and how often it passed a packet where it lay.
+/// How often a router was asked, and how often it passed or kept a packet where it lay.
 #[derive(Default)]
 struct Count {
     asked: AtomicU64,
     passed: AtomicU64,
+    kept: AtomicU64,
 }
 
-/// A router that does what another does. `declines`: it passes no packet where it lies.
+/// A router that does what another does. `declines`: it passes and keeps no packet where it lies.
 struct Counted<F> {
     inner: F,
     declines: bool,
@@ -44,6 +46,11 @@ impl<F: Forwarding> Forwarding for Counted<F> {
             if self.declines { None } else { self.inner.forward_in_place(in_port, packet, cx) };
         self.count.passed.fetch_add(u64::from(port.is_some()), Ordering::Relaxed);
         port
+    }
+    fn keep_first(&mut self, ring: &mut PacketRing, cx: &mut NodeContext<'_>) -> bool {
+        let kept = !self.declines && self.inner.keep_first(ring, cx);
+        self.count.kept.fetch_add(u64::from(kept), Ordering::Relaxed);
+        kept
     }
     fn holds_packets(&self) -> bool {
         self.inner.holds_packets()
@@ -131,6 +138,8 @@ fn inrpp_routers_do_not_show_where_they_read_packets() {
     }
     let [asked, passed] = [&taken.asked, &taken.passed].map(|n| n.load(Ordering::Relaxed));
     assert!(asked > 100_000 && 2 * passed > asked, "{passed} of {asked} packets were passed");
+    let kept = taken.kept.load(Ordering::Relaxed);
+    assert!(8 * kept > asked - passed, "{kept} of {asked} were kept, {passed} were passed");
     assert_eq!(declined.asked.load(Ordering::Relaxed), asked, "asked for the same packets");
 }
 
