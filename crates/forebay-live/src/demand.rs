@@ -88,9 +88,9 @@ impl Demand {
             let paths = network.workload.paths(id);
             for path in paths {
                 let ends = [path.src.0, path.dst.0];
-                let there = route(spec, network, (flow.src, path.src.1), flow.dst, ends);
+                let there = route(spec, network, flow.src, path.src.1, flow.dst, ends);
                 let back = [path.dst.0, path.src.0];
-                let back = route(spec, network, (flow.dst, path.dst.1), flow.src, back);
+                let back = route(spec, network, flow.dst, path.dst.1, flow.src, back);
                 let touched = |links: &[LinkId], first: NodeId, each: f64| {
                     let to = links.iter().map(|link| spec.links[link.index()].to);
                     [first].into_iter().chain(to).filter(is_ours).map(|n| (n, each)).collect()
@@ -252,7 +252,8 @@ fn fastest(spec: &NetSpec) -> Vec<f64> {
 fn route(
     spec: &NetSpec,
     network: &Network,
-    (from, port): (NodeId, PortId),
+    from: NodeId,
+    port: PortId,
     to: NodeId,
     ends: [Endpoint; 2],
 ) -> Vec<LinkId> {

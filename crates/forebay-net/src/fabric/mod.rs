@@ -193,7 +193,8 @@ impl<D: Driver> Fabric<D> {
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
         let mut network = Network::build(spec, seed, false)?;
-        if let (Some(secret), Some(workload)) = (secret, Arc::get_mut(&mut network.workload)) {
+        if let Some(secret) = secret {
+            let workload = Arc::get_mut(&mut network.workload).expect("nobody else has it yet");
             workload.set_secret(secret);
         }
         let network = network.of_place(spec, place);
