@@ -510,6 +510,7 @@ pub enum Reference {
   forebay bench --only s2 --json
   forebay bench --data folder-with-s3-csv-files
   forebay bench --only scale-4,scale-5,scale-6
+  forebay bench --only chain-100,chain-400,chain-1000,chain-4000
   forebay bench live
 
 A figure is the user and system CPU time of the run, start-up not counted, by
@@ -523,7 +524,7 @@ pub struct BenchArgs {
     /// Print one JSON object, and nothing else
     #[arg(long)]
     pub json: bool,
-    /// Benchmarks to run, separated by commas; without it all but the scale series
+    /// Benchmarks to run, separated by commas; without it all but scale and chain
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = benches())]
     pub only: Vec<String>,
     /// Threads per run
