@@ -16,8 +16,8 @@ use forebay_base::{
 /// * A fragment, of IPv6 with no other extension header before it: `Kind::Fragment`, known by its
 ///   own bytes.
 /// * All else that has a right IP header and addresses of the plan: `Kind::Opaque`, bytes kept;
-///   among them TCP segments with a wrong checksum, which routers carry and hosts drop, and whatever
-///   has an address that stands for a prefix of the plan.
+///   among them TCP segments with a wrong checksum, which routers carry and hosts drop, and
+///   whatever has an address that stands for a prefix of the plan.
 ///
 /// Nothing is left in `arena` on error.
 pub fn parse(bytes: &[u8], plan: &AddressPlan, arena: &mut Arena) -> Result<Packet, ParseError> {

@@ -231,8 +231,8 @@ impl Arena {
             self.colds.touch(packet.cold().slot());
         }
     }
-    /// A buffer with these bytes, for [`Cold::body`]: one of a packet that has ended, if there is one
-    /// of this length.
+    /// A buffer with these bytes, for [`Cold::body`]: one of a packet that has ended, if there is
+    /// one of this length.
     pub fn body(&mut self, bytes: &[u8]) -> Arc<[u8]> {
         self.bodies.fill(bytes)
     }

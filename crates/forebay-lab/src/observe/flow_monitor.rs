@@ -2,9 +2,9 @@
 //! (`FlowMonitor::SerializeToXmlStream`), without histograms and probes.
 //!
 //! As in ns-3 each direction is a flow of its own; a packet counts from the moment when its host
-//! made it, with its IP header; delay and jitter are those of packets that arrived at a host, jitter
-//! the difference of the delays of two that arrived one after the other. Differs from ns-3 in: a
-//! packet lost on a link counts at once, not after 10 s, and has no reason code.
+//! made it, with its IP header; delay and jitter are those of packets that arrived at a host,
+//! jitter the difference of the delays of two that arrived one after the other. Differs from ns-3
+//! in: a packet lost on a link counts at once, not after 10 s, and has no reason code.
 
 use super::tracked::{Direction, Tracked};
 use crate::error::StoreError;
@@ -125,7 +125,7 @@ impl FlowMonitor {
         }
     }
 
-    /// The totals of the direction of `packet`; numbers from 1, in the order of their first packets.
+    /// The totals of the direction of `packet`; numbers from 1, in the order of first packets.
     fn flow(&mut self, packet: &Packet, arena: &Arena) -> &mut Totals {
         let number = self.flows.len() + 1;
         let new = || Totals { number, ..Totals::default() };

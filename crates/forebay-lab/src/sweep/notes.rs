@@ -9,8 +9,8 @@ use std::hash::{DefaultHasher, Hash, Hasher};
 /// Most results that are remembered to compare others with.
 const MAX_KNOWN: usize = 1_000_000;
 
-/// Notes on the rows of a sweep, with the numbers of their runs: a note for each key that a protocol
-/// ignores.
+/// Notes on the rows of a sweep, with the numbers of their runs: a note for each key that a
+/// protocol ignores.
 pub fn ignored_keys<'a>(
     manifest: &Manifest,
     rows: impl Iterator<Item = (u64, &'a [Cell])>,

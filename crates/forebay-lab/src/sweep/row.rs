@@ -91,8 +91,8 @@ impl Row {
         self.result.as_ref()?.metrics[place]
     }
 
-    /// Its cells in the order of [`super::sweep_columns`]; `values` are those of the swept keys at its
-    /// point, and `name` the name of that.
+    /// Its cells in the order of [`super::sweep_columns`]; `values` are those of the swept keys at
+    /// its point, and `name` the name of that.
     pub fn cells(&self, name: Option<&str>, values: &[Option<SweptValue>]) -> Vec<Cell> {
         let text = |text: Option<&str>| text.map_or(Cell::Null, |text| Cell::Text(text.into()));
         // The bits of an unsigned number, as in the other tables.

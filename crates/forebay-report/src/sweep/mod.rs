@@ -94,7 +94,8 @@ fn page(sweep: &Sweep) -> String {
          <meta name=viewport content='width=device-width,initial-scale=1'>\
          <meta name=generator content='Forebay {version}'>\n<title>{title}</title>\n\
          <style>{STYLE}\n{SWEEP_STYLE}</style></head>\n<body class=sweep>\n\
-         <header><h1>{title}</h1>{header}</header>\n<main>\n{notes}{legend}\n<div class='metrics{one}'>{sections}</div>\n{points}\n\
+         <header><h1>{title}</h1>{header}</header>\n<main>\n{notes}{legend}\n\
+         <div class='metrics{one}'>{sections}</div>\n{points}\n\
          </main>\n</body></html>\n",
         legend = legend(&protocols),
     )
@@ -115,8 +116,8 @@ fn header(sweep: &Sweep) -> String {
         format!(" This is the shard {}: other runs are elsewhere.", html(shard))
     });
     format!(
-        "<p class=meta>Forebay {version}: {} points of {}. Every point has the same {word} {seeds}, \
-         so that what is random is the same at all of them.{mean}{shard}</p>",
+        "<p class=meta>Forebay {version}: {} points of {}. Every point has the same {word} \
+         {seeds}, so that what is random is the same at all of them.{mean}{shard}</p>",
         record.points,
         keys.join(", "),
     )

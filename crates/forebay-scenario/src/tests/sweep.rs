@@ -5,7 +5,10 @@ use std::path::PathBuf;
 
 const SMALL: &str = r#"routers = ["r0", "r1"]
 link_defaults = { delay = "5ms", queue = "50ms" }
-hosts = [{ name = "s", attach = "r0", rate = "1Gbit/s" }, { name = "d", attach = "r1", rate = "1Gbit/s" }]
+hosts = [
+    { name = "s", attach = "r0", rate = "1Gbit/s" },
+    { name = "d", attach = "r1", rate = "1Gbit/s" },
+]
 links = [{ a = "r0", b = "r1", rate = "10Mbit/s" }]
 flows = [{ src = "s", dst = "d", bytes = 1000 }]
 "#;
