@@ -116,7 +116,7 @@ fn what_is_swept_in_a_file_is_checked_wherever_it_is_read() {
     assert!(unknown.contains("unknown key `gird`") && unknown.contains("did you mean `grid`"));
     assert_eq!(plain.unwrap_err(), unknown);
     let (wrong, _) = said("grid = { \"flows.0.bytes\" = [1, \"a\"] }");
-    assert!(wrong.contains("x.toml:7:") && wrong.contains("flows[0].bytes"), "{wrong}");
+    assert!(wrong.contains("x.toml:10:") && wrong.contains("flows[0].bytes"), "{wrong}");
     let (none, _) = said("points = []");
     assert!(none.contains("at least one point"), "{none}");
     assert!(try_swept(SMALL, &[]).unwrap().is_none());
