@@ -203,32 +203,40 @@ fn csv_files_have_the_values_of_the_results() {
     assert!(series.starts_with("run_protocol,seed,t_ns,entity,metric,value,unit\n"));
 }
 
+/// That quiche's parser takes them is a stage of `.ci/run` (`.ci/qlog`).
 #[test]
-fn qlog_files_are_read_by_quiches_parser() {
+fn qlog_files_are_text_sequences_of_what_changed() {
     let Written { target, .. } = written(&scenario(&[]));
     let (folder, files) = exported(ExportFormat::Qlog, &target);
     assert_eq!(files, ["newreno-1-flow-1.sqlog", "newreno-1-flow-2.sqlog"]);
     let (csv, _) = exported(ExportFormat::Csv, &target);
     let series = fs::read_to_string(csv.path().join("files/series.csv")).unwrap();
-    let largest_cwnd = series.lines().filter(|line| line.contains(",flow/1,cwnd_bytes,"));
-    let largest_cwnd = largest_cwnd.map(|line| line.split(',').nth(5).unwrap().parse::<f64>());
-    let largest_cwnd = largest_cwnd.map(Result::unwrap).fold(0.0, f64::max);
-    let path = folder.path().join("files").join(&files[0]);
-    let reader = qlog::reader::QlogSeqReader::with_file(&path).unwrap();
-    assert_eq!(reader.qlog.title.as_deref(), Some("small: flow 1, protocol newreno, seed 1"));
-    let (mut events, mut times, mut largest) = (0, Vec::new(), 0);
-    for event in reader {
-        let qlog::reader::Event::Qlog(event) = event else { panic!("an event of no schema") };
-        let qlog::events::EventData::QuicMetricsUpdated(metrics) = event.data else {
-            panic!("{event:?}")
-        };
-        assert!(metrics.ex_data.is_empty(), "{metrics:?}");
-        largest = largest.max(metrics.congestion_window.unwrap_or(0));
-        times.push(event.time);
-        events += 1;
+    let cwnd = series.lines().filter(|line| line.contains(",flow/1,cwnd_bytes,"));
+    let cwnd: Vec<(f64, f64)> = cwnd
+        .map(|line| {
+            let fields: Vec<&str> = line.split(',').collect();
+            (fields[2].parse::<f64>().unwrap() / 1e6, fields[5].parse().unwrap())
+        })
+        .collect();
+    let text = fs::read_to_string(folder.path().join("files").join(&files[0])).unwrap();
+    assert!(text.ends_with('\n'));
+    let mut records = text.split_terminator('\n').map(|line| {
+        let json = line.strip_prefix('\u{1e}').expect("RFC 7464: RS before each text");
+        serde_json::from_str::<serde_json::Value>(json).unwrap()
+    });
+    let head = records.next().unwrap();
+    assert_eq!(head["title"], "small: flow 1, protocol newreno, seed 1");
+    assert_eq!(head["file_schema"], "urn:ietf:params:qlog:file:sequential");
+    let (mut said, mut changes) = (Vec::new(), cwnd.clone());
+    for event in records {
+        assert_eq!(event["name"], "quic:recovery_metrics_updated");
+        if let Some(bytes) = event["data"]["congestion_window"].as_f64() {
+            said.push((event["time"].as_f64().unwrap(), bytes));
+        }
     }
-    assert!(events > 10 && times.is_sorted(), "{events} events at {times:?}");
-    assert_eq!(largest as f64, largest_cwnd.round());
+    changes.dedup_by_key(|(_, bytes)| *bytes);
+    assert!(said.len() > 10);
+    assert_eq!(said, changes);
 }
 
 #[test]

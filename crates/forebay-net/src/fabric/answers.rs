@@ -187,7 +187,7 @@ mod tests {
         let mut sent = Vec::new();
         // 3 s of a flood, a pause, and another second.
         for us in (0..3_000_000).step_by(100).chain((9_000_000..10_000_000).step_by(100)) {
-            let now = Time::from_micros(us);
+            let now = Time::from_nanos(us * 1_000);
             if bucket.take(now) {
                 sent.push(now);
             }
