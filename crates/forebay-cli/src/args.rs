@@ -34,7 +34,7 @@ pub struct Cli {
 #[derive(Debug, Subcommand)]
 pub enum Command {
     /// Run a scenario and compare protocols on it
-    Run(RunArgs),
+    Run(Box<RunArgs>),
     /// Run a scenario over real Linux interfaces, in real time, without root
     Live(LiveArgs),
     /// Do again what a live run has recorded, in simulated time

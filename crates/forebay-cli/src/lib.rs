@@ -91,7 +91,7 @@ fn execute(command: Command, registry: &Arc<Registry>) -> Result<(), Failure> {
     let paint = Paint::of(&stdout);
     let mut out = BufWriter::new(stdout);
     match command {
-        Command::Run(args) => run::run(args, registry, &mut out, paint),
+        Command::Run(args) => run::run(*args, registry, &mut out, paint),
         #[cfg(target_os = "linux")]
         Command::Live(args) => live::live(args, registry, &mut out, paint),
         #[cfg(target_os = "linux")]

@@ -27,7 +27,7 @@ pub use measure::{
     AppSchedule, Bins, Capacity, DelaySamples, InterfaceResult, clock_seconds, has_left_push,
     interface,
 };
-pub use options::{Looks, Progress, RunOptions};
+pub use options::{Inspect, Looks, Progress, RunOptions};
 pub use record::{Record, Recorder, RunStart};
 pub use result::{Missing, Parallel, RunResult, Shares, WireReport};
 pub use run::run_one;

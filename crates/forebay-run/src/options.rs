@@ -10,6 +10,9 @@ use forebay_sim::{ConservationError, Recording, Simulation};
 use std::any::Any;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+/// Looks at a network before it runs; an error ends the run.
+pub type Inspect<'a> = dyn Fn(&NetSpec) -> Result<(), RunError> + Sync + 'a;
+
 /// How to run, as opposed to what. The default runs quietly and keeps nothing but the result.
 #[derive(Clone, Copy, Default)]
 pub struct RunOptions<'a> {
@@ -44,7 +47,7 @@ pub struct RunOptions<'a> {
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
     /// Receives the network before it runs; with an error there is no run.
-    pub network: Option<&'a (dyn Fn(&NetSpec) -> Result<(), RunError> + Sync)>,
+    pub network: Option<&'a Inspect<'a>>,
     /// Do again what a run over real wires did. Threads, engines and fast paths are then not
     /// chosen.
     pub recording: Option<&'a (dyn Fn() -> Recording + Sync)>,

@@ -74,7 +74,7 @@ pub fn run(
     };
     let job = Job { args, plan: &plan, manifest: &manifest, numbers: &numbers, available_bytes };
     match &args.results.out {
-        Some(folder) => job.into_folder(folder, text.text(), out, paint),
+        Some(folder) => job.to_folder(folder, text.text(), out, paint),
         None => job.in_memory(out, paint),
     }
 }
@@ -147,7 +147,7 @@ struct Job<'a> {
 
 impl Job<'_> {
     /// Keep rows in a folder.
-    fn into_folder(
+    fn to_folder(
         &self,
         target: &Path,
         text: &str,

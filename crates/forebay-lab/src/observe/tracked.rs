@@ -1,10 +1,10 @@
 //! Which packet of one event is that of another.
 
 use forebay_base::{Addr, Arena, FragmentRange, Packet, Time};
-use std::collections::{HashMap, VecDeque};
+use std::collections::{BTreeMap, VecDeque};
 
 /// One direction between two ports of hosts; fragments that do not show their ports have none.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Direction {
     pub src: Addr,
     pub dst: Addr,
@@ -25,7 +25,7 @@ fn piece<'a>(packet: &Packet, arena: &'a Arena) -> Option<&'a FragmentRange> {
 }
 
 /// What stays the same on a packet's way. Routers change ECN, TTL and options.
-#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 struct Look {
     direction: Direction,
     made_at: Time,
@@ -51,11 +51,11 @@ impl Look {
 
 /// What is known of packets on their way. Of two that look the same the first to come is the first
 /// to leave.
-pub(super) struct Tracked<T>(HashMap<Look, VecDeque<T>>);
+pub(super) struct Tracked<T>(BTreeMap<Look, VecDeque<T>>);
 
 impl<T> Default for Tracked<T> {
     fn default() -> Self {
-        Tracked(HashMap::new())
+        Tracked(BTreeMap::new())
     }
 }
 

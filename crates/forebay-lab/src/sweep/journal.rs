@@ -31,7 +31,7 @@ pub(super) struct Journal {
 #[derive(Deserialize, Serialize)]
 #[serde(untagged)]
 enum Line {
-    Row { run: u64, row: Row },
+    Row { run: u64, row: Box<Row> },
     Begun { begun: u64 },
 }
 
@@ -98,7 +98,7 @@ impl Journal {
 
     pub fn finished(&mut self, run: u64, row: Row) -> Result<(), StoreError> {
         let (at, failed) = (self.end, row.error.is_some());
-        self.append(&Line::Row { run, row })?;
+        self.append(&Line::Row { run, row: Box::new(row) })?;
         self.rows.insert(run, at);
         self.failed += u64::from(failed);
         Ok(())
@@ -146,7 +146,7 @@ impl Journal {
             let read = seek.and_then(|()| reader.by_ref().read_until(b'\n', &mut line));
             read.map_err(StoreError::io("read", &self.path))?;
             match serde_json::from_slice(&line) {
-                Ok(Line::Row { run, row }) => each(run, row)?,
+                Ok(Line::Row { run, row }) => each(run, *row)?,
                 _ => {
                     let source = std::io::ErrorKind::InvalidData.into();
                     return Err(StoreError::Io { what: "read", path: self.path.clone(), source });

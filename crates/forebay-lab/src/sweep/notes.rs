@@ -3,7 +3,7 @@
 use super::Manifest;
 use super::columns::places;
 use forebay_report::Cell;
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::hash::{DefaultHasher, Hash, Hasher};
 
 /// Most results that are remembered to compare others with.
@@ -32,7 +32,7 @@ pub(super) struct Ignored {
     /// By axis and protocol.
     found: Vec<Vec<Compared>>,
     /// By axis, and the number that a run would have at the first value of that axis: its result.
-    known: HashMap<(usize, u64), u64>,
+    known: BTreeMap<(usize, u64), u64>,
 }
 
 #[derive(Clone, Copy, Default)]
@@ -47,7 +47,7 @@ impl Ignored {
         let times = [wall, cpu];
         let protocols = manifest.protocols.len();
         let found = vec![vec![Compared::default(); protocols]; manifest.axes.len()];
-        let known = HashMap::new();
+        let known = BTreeMap::new();
         Ignored { manifest: manifest.clone(), error_column, times, found, known }
     }
 
