@@ -243,10 +243,9 @@ fn an_array_of_a_cluster_makes_shards() {
     desk.file("sweep.sbatch", &script);
     let bash = |args: &[&str], variables: &[(&str, &str)]| {
         let mut command = std::process::Command::new("bash");
-        command.current_dir(desk.path("")).args(args).envs(variables.iter().copied());
+        command.current_dir(desk.path("")).envs(variables.iter().copied());
         let path = Path::new(env!("CARGO_BIN_EXE_forebay")).parent().expect("a folder");
-        let old = std::env::var("PATH").unwrap_or_default();
-        command.env("PATH", format!("{}:{old}", path.display()));
+        command.args(["-c", "PATH=\"$0:$PATH\" exec bash \"$@\""]).arg(path).args(args);
         Done::of(command.output().expect("bash is there"))
     };
     bash(&["-n", "sweep.sbatch"], &[]).ok();
