@@ -1,6 +1,5 @@
 //! Why results cannot be written.
 
-use crate::observe::LinkLogError;
 use forebay_report::ReportError;
 use forebay_run::RunError;
 use std::path::{Path, PathBuf};
@@ -101,6 +100,16 @@ fn of(scenario: &str) -> String {
 
 fn made_at(made: Option<&str>) -> String {
     made.map_or_else(String::new, |made| format!(", made {made}"))
+}
+
+/// Why the log of a link cannot be written.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the times when packets leave `{link}` are not known: {why}")]
+pub struct LinkLogError {
+    /// The directed link.
+    pub link: String,
+    /// What of it makes them so.
+    pub why: &'static str,
 }
 
 impl StoreError {

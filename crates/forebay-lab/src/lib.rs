@@ -29,7 +29,7 @@ pub use bench::{
     BENCH_DATA_VARIABLE, BENCHES, Bench, BenchError, BenchOptions, BenchReport, BenchRow, PEERS,
     Peer, SCALE_HOSTS, SCALE_ROUTERS, Skipped, WithoutHash, Work, bench,
 };
-pub use error::StoreError;
+pub use error::{LinkLogError, StoreError};
 pub use export::{ExportError, ExportFormat, export};
 pub use forebay_metrics::{FLOW_COLUMNS, FlowColumn};
 pub use forebay_reference as reference;
@@ -40,9 +40,7 @@ pub use forebay_run::{
 };
 pub use forebay_scenario as scenario;
 pub use memory::available_bytes;
-pub use observe::{
-    CaptureFilter, CaptureLimit, EventWriter, LinkLogError, UnknownLink, directed_links,
-};
+pub use observe::{CaptureFilter, CaptureLimit, EventWriter, UnknownLink, directed_links};
 pub use outputs::Outputs;
 pub use result::{Batch, BatchMemory, RunKey};
 pub use store::Store;

@@ -14,7 +14,7 @@
 //! before.
 
 use super::tracked::{Direction, Tracked};
-use crate::error::StoreError;
+use crate::error::{LinkLogError, StoreError};
 use forebay_base::{Arena, LinkId, NodeId, Packet, Span, Time};
 use forebay_net::{NetEvent, NetSpec};
 use forebay_run::{Capacity, link_arrows};
@@ -44,16 +44,6 @@ pub(super) struct LinkLog {
     ways: BTreeMap<Direction, LinkId>,
     /// Lines that wait for departures before them, which show only at the far end.
     held_back: VecDeque<(Time, String)>,
-}
-
-/// Why the log of a link cannot be written.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the times when packets leave `{link}` are not known: {why}")]
-pub struct LinkLogError {
-    /// The directed link.
-    pub link: String,
-    /// What of it makes them so.
-    pub why: &'static str,
 }
 
 /// Ok if the log of `link` can be written: what arrives at its far end left it a known time before.

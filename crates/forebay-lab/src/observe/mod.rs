@@ -13,7 +13,6 @@ use forebay_run::{EventFilter, EventLines, RunError};
 use forebay_scenario::{LinkNames, Scenario};
 use forebay_sim::{Observer, PacketEvent};
 use mm_link::LinkLog;
-pub use mm_link::LinkLogError;
 use std::io::{self, Write};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicBool, Ordering};

@@ -114,7 +114,9 @@ fn collect<'a>(
     key: &str,
     found: &mut Vec<(Target, &'a Item, String)>,
 ) -> Result<(), Fault> {
-    for Entry { key: part, key_loc: loc, item } in entries {
+    // One that was wrong is removed: what is left is read for other mistakes.
+    let left = entries.iter().filter(|entry| !matches!(entry.item.value, Value::Removed));
+    for Entry { key: part, key_loc: loc, item } in left {
         let (text, key) = (join(text, part), join(key, part));
         let own = set::path_at(part, *loc).ok_or_else(|| set::not_assignment(part, *loc))?;
         // In quotes, the parts do not stand where they would without them.
