@@ -8,7 +8,7 @@
 //! The figure of a scenario has the trace hash in it, as every run does; next to it stands what is
 //! left without.
 
-mod inrpp;
+mod chain;
 mod peers;
 mod scale;
 
@@ -230,7 +230,7 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
                 report.rows.push(measure_generated(bench.name, of, options)?);
             }
             Work::Chain(flows) => {
-                let of = Generated { network: inrpp::network, flows, ends: inrpp::CHAIN_ENDS };
+                let of = Generated { network: chain::network, flows, ends: chain::CHAIN_ENDS };
                 report.rows.push(measure_generated(bench.name, of, options)?);
             }
             Work::Scenario(scenario, protocol) => match load(scenario, options)? {

@@ -272,7 +272,12 @@ fn read(
 ) -> Result<(Item, Vec<Draft>), Faults> {
     let (mut document, mut faults, set) = document(text, file, options, sources)?;
     let mut drafts = Vec::new();
-    if let Some(own) = take(&mut document, KEY) {
+    let own = take(&mut document, KEY);
+    if own.is_none() && asked.is_empty() {
+        // Nothing is swept: who reads the scenario finds its mistakes, all at once.
+        return Ok((document, drafts));
+    }
+    if let Some(own) = own {
         let entries = Vec::<SweepEntry>::read(&own, KEY);
         for (i, entry) in faults.or(entries, Vec::new()).into_iter().enumerate() {
             let place = Fault::at(own.loc, format!("{KEY}[{i}]"), Problem::NoFlows);

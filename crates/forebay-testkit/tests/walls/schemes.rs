@@ -66,9 +66,10 @@ const SCHEMES: &[(&str, &[&str])] = &[
             "crates/forebay-scenario/src/resolve/mod.rs",
             "crates/forebay-scenario/src/resolve/text.rs",
             "crates/forebay-signal/src/lib.rs",
+            "crates/forebay-lab/src/bench/chain.rs", // what its routers cost
             "crates/forebay-lab/src/reproduce/measure.rs", // figures of its paper
             "crates/forebay-lab/src/reproduce/recording.rs", // figures of its paper
-            "crates/forebay-lab/src/store/series.rs",      // series of its interfaces
+            "crates/forebay-lab/src/store/series.rs", // series of its interfaces
             "crates/forebay-reference/src/packet_cost.rs", // bytes of its tag
             "crates/forebay-run/src/measure/interfaces.rs", // results of its interfaces
         ],
