@@ -79,8 +79,8 @@ impl<D: Driver> Fabric<D> {
         *self.links[link.index()].link.wire_mut() = ring;
         kept
     }
-    /// Put a packet that the forwarding of a router held since `queued_at` on a link that is idle,
-    /// if it starts at once and nothing can happen to it. Else it comes back.
+    /// Put a packet that the forwarding of a router held on a link that is idle, if it starts at
+    /// once and nothing can happen to it. Else it comes back.
     #[inline(always)]
     pub(super) fn start_held(&mut self, link: LinkId, packet: Packet) -> Result<(), Packet> {
         let slot = &mut self.links[link.index()];
