@@ -73,7 +73,7 @@ pub(super) struct Sender {
     /// Which buffers alone hold new data back.
     buffer_limit: BufferLimit,
     /// Bytes that may be sent and not acknowledged, whatever the peer offers.
-    send_buffer: u64,
+    send_buffer_bytes: u32,
     /// End of what may be sent: of the stream, or of what the scheduler has assigned.
     send_end: u64,
     fin_allowed: bool,
@@ -119,7 +119,7 @@ impl Sender {
             peer_shift: 0,
             window_full_at: 0,
             buffer_limit: BufferLimit::default(),
-            send_buffer: config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES),
+            send_buffer_bytes: config.send_buffer_bytes.min(MAX_OUTSTANDING_BYTES) as u32,
             send_end,
             fin_allowed,
             mss: config.mss_bytes,

@@ -106,7 +106,7 @@ impl Sender {
     /// Right edge of what the peer's window and the send buffer allow.
     #[inline]
     pub(in crate::path) fn window_edge(&self) -> u64 {
-        self.peer_edge.min(self.board.una() + self.send_buffer)
+        self.peer_edge.min(self.board.una() + u64::from(self.send_buffer_bytes))
     }
     /// Bytes of new data that the peer's window has room for.
     fn peer_room(&self) -> u64 {
@@ -115,7 +115,7 @@ impl Sender {
     }
     /// Bytes of new data that the send buffer has room for.
     fn buffer_room(&self) -> u64 {
-        (self.board.una() + self.send_buffer).saturating_sub(self.board.nxt())
+        (self.board.una() + u64::from(self.send_buffer_bytes)).saturating_sub(self.board.nxt())
     }
     /// Length of the next new segment as the stream and the peer's window have it, and whether FIN
     /// follows it. `rto`: how long to wait before a closed window is probed.
