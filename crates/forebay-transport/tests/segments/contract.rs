@@ -1,6 +1,6 @@
 //! What the transport promises to a controller, and to whatever drives it.
 
-use crate::common::{Fate, Lab, MSS, Told, Window, Wiring, data, ms, plain};
+use crate::common::{Fate, Inject, Lab, MSS, Told, Window, Wiring, data, ms, plain};
 use forebay_base::{OptionList, Rng, Stream, Time, kind};
 use forebay_cc::{AckDemand, AckPolicy, AnyFeedback, DatagramView, Feedback, LossPolicy};
 use forebay_transport::{Recovery, TcpConfig};
@@ -311,7 +311,8 @@ fn timestamps_pass_the_wrap_of_their_clock() {
             bench.advance(ms(100));
         }
         bench.ack(number);
-        bench.peer_data(number);
+        let (ack, seq) = (Some(bench.end_of(number)), Some(((number - 1) * MSS) as i64));
+        bench.inject(Inject { ack, seq, len: MSS as u16, ..Inject::default() });
     }
     assert_eq!(bench.conn.view(0).srtt, Some(ms(100)));
     assert_eq!(bench.conn.counters().retransmits, 0);
