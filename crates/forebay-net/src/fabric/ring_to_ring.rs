@@ -62,20 +62,9 @@ impl<D: Driver> Fabric<D> {
     /// path must see to it.
     #[inline(always)]
     fn keep_first(&mut self, link: LinkId, node: NodeId) -> bool {
-        let Node::Router(forwarding) = &mut self.nodes[node.index()] else { return false };
         // Aside, while the router looks at its links.
         let mut ring = take(self.links[link.index()].link.wire_mut());
-        let view = PortView { links: &self.links, ports: self.ports.links_of(node), now: self.now };
-        let mut cx = NodeContext {
-            now: self.now,
-            node,
-            arena: &mut self.arena,
-            drops: &mut self.drops,
-            routes: &self.routes,
-            ports: &view,
-            work: &mut self.work,
-        };
-        let kept = forwarding.keep_first(&mut ring, &mut cx);
+        let kept = self.with_forwarding(node, |f, cx| f.keep_first(&mut ring, cx));
         *self.links[link.index()].link.wire_mut() = ring;
         kept
     }
