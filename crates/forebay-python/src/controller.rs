@@ -65,7 +65,9 @@ pub(crate) fn register(
 
 /// What was raised, as the interpreter prints it.
 pub(crate) fn with_traceback(py: Python<'_>, raised: &PyErr) -> PyResult<String> {
-    let lines = py.import("traceback")?.call_method1("format_exception", (raised.value(py),))?;
+    // All three: before Python 3.12 the traceback of what was caught is not in its value.
+    let of = (raised.get_type(py), raised.value(py), raised.traceback(py));
+    let lines = py.import("traceback")?.call_method1("format_exception", of)?;
     let lines: Vec<String> = lines.extract()?;
     Ok(lines.concat().trim_end().to_string())
 }

@@ -42,7 +42,7 @@ def sweep(
     together: keys whose values change together.
     points: points one by one, as changes, or as a name and changes.
     What the scenario says under [[sweep]] is swept, too. The columns of the keys come after those
-    of point, name, protocol and seed. A run that fails is a row with its `error`.
+    of point, point_name, run_protocol and seed. A run that fails is a row with its `error`.
 
     executor: anything with `submit`, such as a concurrent.futures executor, a
     dask.distributed.Client or an mpi4py.futures executor; or a function that makes one, which is
