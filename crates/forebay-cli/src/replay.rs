@@ -57,7 +57,8 @@ pub fn replay(
 fn told(record: &Record, verdicts: &[SiteVerdict]) -> String {
     let same = verdicts.iter().filter(|verdict| verdict.same == Some(true)).count();
     let all = verdicts.len();
-    let mut text = format!("replayed to {}: {same} of {all} places as recorded", record.until());
+    let until = record.until().as_secs_f64();
+    let mut text = format!("replayed to {until:.3} s: {same} of {all} places as recorded");
     let endless = verdicts.iter().filter(|verdict| verdict.same.is_none()).count();
     if endless > 0 {
         let _ = write!(text, "; the record of {endless} has no end, and is not compared");

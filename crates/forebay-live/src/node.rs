@@ -117,9 +117,17 @@ fn run<R: Record>(
         sleep(turns, changes, clock, Time::ZERO);
     }
     let mut open = turns.site().ends().1;
+    let mut look_at = Time::ZERO;
     loop {
         let next = turns.turn(|| clock.now(), || end.at())?;
         let now = clock.now();
+        // A thread that never sleeps must notice as well.
+        if now >= look_at {
+            look_at = now + MAX_SLEEP;
+            if changes.take() {
+                refresh(turns);
+            }
+        }
         let still_open = turns.site().ends().1;
         if still_open != open {
             end.closed(open - still_open, now);
@@ -157,6 +165,10 @@ fn sleep<R: Record>(
     drop(files);
     if disturbed {
         changes.take();
-        ports.iter_mut().for_each(|port| port.wire.refresh());
+        refresh(turns);
     }
+}
+
+fn refresh<R: Record>(turns: &mut Turns<PacketWire, R>) {
+    turns.ports().iter_mut().for_each(|port| port.wire.refresh());
 }

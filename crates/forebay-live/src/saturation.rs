@@ -10,7 +10,7 @@ use crate::turn::{Next, Port, Turns};
 use crate::wire::{Backlog, Count, PacketWire, PacketWireError, Packets, Wire};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_net::{ForwardingSpec, Limit, LinkSpec, NetSpec, NodeKind, NodeSpec, Place};
-use forebay_sim::{Exit, Site, SiteOptions};
+use forebay_sim::{Exit, RealWires, Site, SiteOptions};
 use nix::time::{ClockId, clock_gettime};
 use std::collections::VecDeque;
 use std::net::IpAddr;
@@ -190,7 +190,9 @@ pub fn router_saturation(
 ) -> Result<Saturation, SaturationError> {
     let Crossing { spec, seed, router, links: [incoming, outgoing], ref packet } = *crossing;
     let place = Place { nodes: vec![router], ..Place::default() };
-    let site = Site::new(spec, seed, &place, SiteOptions::default()).map_err(LiveError::Spec)?;
+    // As in a live run: no link has a short cut that a lost wire forbids.
+    let options = SiteOptions { real: Some(RealWires::default()), ..SiteOptions::default() };
+    let site = Site::new(spec, seed, &place, options).map_err(LiveError::Spec)?;
     saturate(packet, arrivals, span, |from, to, clock, end| {
         let from = Port::new(from, incoming, incoming.opposite());
         let to = Port::new(to, outgoing.opposite(), outgoing);

@@ -32,6 +32,8 @@ pub struct Port<W> {
     late: Histogram,
     inputs: u64,
     held_back: u64,
+    /// What the machines know of the carrier of the wire.
+    carrier: bool,
 }
 
 impl<W: Wire> Port<W> {
@@ -46,6 +48,7 @@ impl<W: Wire> Port<W> {
             late: Histogram::default(),
             inputs: 0,
             held_back: 0,
+            carrier: true,
         }
     }
     /// What became of its packets so far.
@@ -102,8 +105,11 @@ pub struct TooSlow {
 
 /// What takes note of inputs as they are executed.
 pub trait Record {
-    /// An input: when it is executed, where it comes from, and its bytes.
+    /// A packet: when it is executed, where it comes from, and its bytes.
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]);
+    /// The carrier of the wire that `link` leaves over was lost, or is back (`up`), which is
+    /// executed at `at`.
+    fn carrier(&mut self, at: Time, link: LinkId, up: bool);
     /// Everything up to and including `at` has been executed, and all inputs until then are noted.
     fn reached(&mut self, _at: Time) {}
 }
@@ -111,6 +117,7 @@ pub trait Record {
 /// Nothing is recorded.
 impl Record for () {
     fn input(&mut self, _at: Time, _link: LinkId, _packet: &[u8]) {}
+    fn carrier(&mut self, _at: Time, _link: LinkId, _up: bool) {}
 }
 
 /// The machines at one place, and the wires of their links.
@@ -180,6 +187,7 @@ impl<W: Wire, R: Record> Turns<W, R> {
         let mut bound = now.min(end);
         let mut is_behind = false;
         for port in &mut self.ports {
+            port.look_at_carrier(now, &mut self.site, &mut self.record);
             if let Backlog::Since(last) = port.receive(&mut self.site, &mut self.record) {
                 // More may have arrived at that very time.
                 let known = last.as_nanos().saturating_sub(1);
@@ -209,6 +217,18 @@ impl<W: Wire, R: Record> Turns<W, R> {
 }
 
 impl<W: Wire> Port<W> {
+    /// Tell the machines if the carrier was lost or is back: it was noticed at `now`.
+    fn look_at_carrier(&mut self, now: Time, site: &mut Site, record: &mut impl Record) {
+        let (up, link) = (self.wire.carrier(), self.outgoing);
+        if up == self.carrier {
+            return;
+        }
+        self.carrier = up;
+        // Refused where the site was not built for real wires: its links do not change.
+        if let Ok(executed) = site.push_carrier(now, link, up) {
+            record.carrier(executed, link, up);
+        }
+    }
     /// Hand what has arrived to the machines.
     fn receive(&mut self, site: &mut Site, record: &mut impl Record) -> Backlog {
         let (link, inputs, held_back) = (self.incoming, &mut self.inputs, &mut self.held_back);

@@ -1,10 +1,10 @@
 //! Turns over wires in memory, with a clock that the test moves.
 
-use forebay_base::{LinkId, NodeId, Rate, Rng, Span, Stream, Time};
-use forebay_live::wire::MemoryWire;
+use forebay_base::{DropReason, LinkId, NodeId, Rate, Rng, Span, Stream, Time};
+use forebay_live::wire::{Count, MemoryWire};
 use forebay_live::{Next, Port, Record, Turns};
 use forebay_net::{NetSpec, Place};
-use forebay_sim::{Options, Simulation, Site, SiteOptions, TraceSum};
+use forebay_sim::{Input, InputEvent, Options, RealWires, Simulation, Site, SiteOptions, TraceSum};
 use forebay_testkit::world;
 use forebay_transport::PRESETS;
 use std::cell::Cell;
@@ -12,14 +12,23 @@ use std::cell::Cell;
 /// Inputs with the times at which they are executed.
 #[derive(Default)]
 struct Inputs {
-    found: Vec<(Time, LinkId, Vec<u8>)>,
+    found: Vec<Input>,
     past: Time,
+}
+
+impl Inputs {
+    fn add(&mut self, at: Time, link: LinkId, event: InputEvent) {
+        assert!(at > self.past, "an input at {at}, but {} has passed", self.past);
+        self.found.push(Input { at, link, event });
+    }
 }
 
 impl Record for Inputs {
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]) {
-        assert!(at > self.past, "an input at {at}, but {} has passed", self.past);
-        self.found.push((at, link, packet.to_vec()));
+        self.add(at, link, InputEvent::Packet(packet.to_vec()));
+    }
+    fn carrier(&mut self, at: Time, link: LinkId, up: bool) {
+        self.add(at, link, InputEvent::Carrier(up));
     }
 }
 
@@ -38,7 +47,8 @@ fn spec() -> NetSpec {
 
 fn site(spec: &NetSpec, node: u32) -> Site {
     let place = Place { nodes: vec![NodeId(node)], ..Place::default() };
-    Site::new(spec, 1, &place, SiteOptions::default()).expect("a sound network")
+    let options = SiteOptions { real: Some(RealWires::default()), ..SiteOptions::default() };
+    Site::new(spec, 1, &place, options).expect("a sound network")
 }
 
 fn turns(spec: &NetSpec) -> [Turns<MemoryWire, Inputs>; 2] {
@@ -125,8 +135,8 @@ fn late_turns_are_done_again_by_what_they_executed() {
             let (live, ports, inputs) = turns.into_parts();
             assert!(live.conservation().holds());
             let mut again = site(&spec, node);
-            for (at, link, packet) in &inputs.found {
-                assert_eq!(again.push(*at, *link, packet), Ok(*at));
+            for input in &inputs.found {
+                assert_eq!(again.push_input(input), Ok(input.at));
             }
             again.run_until(end);
             assert_eq!(again.hash(), live.hash(), "node {node}, step {step}");
@@ -138,6 +148,47 @@ fn late_turns_are_done_again_by_what_they_executed() {
     }
     // Late packets make round trips longer.
     assert!(ends[0] < ends[5] && ends[0] > Time::from_millis(240), "{ends:?}");
+}
+
+/// The sender's wire is lost for 200 ms: its machines hear of it when a turn notices, packets wait
+/// or are lost by name, and all of it is done again.
+#[test]
+fn a_lost_carrier_is_an_input() {
+    let spec = spec();
+    let mut both = turns(&spec);
+    let (mut now, end) = (Time::ZERO, Time::from_secs(3));
+    while now < end {
+        now += Span::from_micros(400);
+        let is_away = (100..300).contains(&(now.as_nanos() / 1_000_000));
+        for node in 0..2 {
+            both[node].ports()[0].wire.carrier = !is_away;
+            both[node].turn(|| now, || end).expect("fast enough");
+            let past = both[node].site().now();
+            both[node].record().past = past;
+            let sent: Vec<_> = both[node].ports()[0].wire.sent.drain(..).collect();
+            both[1 - node].ports()[0].wire.arrived.extend(sent.into_iter().map(|p| (now, p)));
+        }
+    }
+    for (node, turns) in (0..).zip(both) {
+        let (live, ports, inputs) = turns.into_parts();
+        assert!(live.conservation().holds() && live.ends().1 == 0, "node {node}");
+        let changes = inputs.found.iter().filter_map(|input| match input.event {
+            InputEvent::Carrier(up) => Some((input.at.as_nanos() / 1_000_000, input.link, up)),
+            InputEvent::Packet(_) => None,
+        });
+        let changes: Vec<_> = changes.collect();
+        assert_eq!(changes, [(100, LinkId(node), false), (300, LinkId(node), true)]);
+        // What had left before that was noticed, if anything, is all that the wire lost.
+        assert!(ports[0].counters[Count::InterfaceDown] <= 1, "{:?}", ports[0].counters);
+        if node == 0 {
+            assert!(live.drops().count(DropReason::LinkDown) > 2, "packets were on the wire");
+            assert!(live.last_ended() > Time::from_millis(450), "{}", live.last_ended());
+        }
+        let mut again = site(&spec, node);
+        inputs.found.iter().for_each(|of| assert_eq!(again.push_input(of), Ok(of.at)));
+        again.run_until(end);
+        assert_eq!(again.hash(), live.hash(), "node {node}");
+    }
 }
 
 /// More packets than a turn takes: no event happens before what has arrived earlier.
@@ -162,7 +213,7 @@ fn no_turn_goes_beyond_the_packets_that_it_has_not_taken() {
     let (site, ports, inputs) = receiver.into_parts();
     assert!(site.conservation().holds());
     // Each at its time.
-    let times: Vec<Time> = inputs.found.iter().map(|(at, ..)| *at).collect();
+    let times: Vec<Time> = inputs.found.iter().map(|input| input.at).collect();
     assert!(times.into_iter().eq((1..=1000).map(at)));
     assert_eq!((ports[0].inputs, ports[0].held_back), (1000, 0));
 }

@@ -38,7 +38,7 @@ pub use host::{EndId, Host, HostContext, Received, Socket};
 pub use life::{After, AppSchedule, TimeDistribution, Writing};
 pub use link::{
     AnyLink, Buckets, FifoLink, Fragments, Impairment, Lateness, LinkStats, LossModel,
-    MiddleboxCounts, MiddleboxSpec, QueuedLink, StripOptions, WireSpec,
+    MiddleboxCounts, MiddleboxSpec, Outage, QueuedLink, StripOptions, WireSpec,
 };
 pub use node::Node;
 pub use ports::PortTable;

@@ -1,4 +1,4 @@
-//! Packets from outside the network.
+//! Packets from outside the network, and what becomes of the wires there.
 
 use forebay_base::{LinkId, NodeId, PortId, Time};
 
@@ -15,18 +15,21 @@ pub struct Injection {
     pub bytes: Vec<u8>,
 }
 
-/// Where a packet from outside enters.
+/// What comes from outside, and where.
 pub(crate) enum Door {
-    /// It comes to a node, as if on this port.
+    /// A packet comes to a node, as if on this port.
     Port(NodeId, PortId),
-    /// A host elsewhere puts it on this link.
+    /// A host elsewhere puts a packet on this link.
     Queue(LinkId),
+    /// The carrier of the wire that this link leaves over is lost, or back (true).
+    Carrier(LinkId, bool),
 }
 
-/// A packet that will enter.
+/// What will come from outside.
 pub(crate) struct Entrant {
     pub at: Time,
     pub door: Door,
+    /// The packet, if it is one.
     pub bytes: Vec<u8>,
 }
 

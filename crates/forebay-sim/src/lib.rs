@@ -13,6 +13,7 @@ mod driver;
 mod event_queue;
 mod foreign;
 mod injection;
+mod input;
 mod observe;
 mod outcome;
 mod partition;
@@ -29,12 +30,11 @@ pub use forebay_net::{Conservation, PacketEvent};
 pub use forebay_transport::{EndCause, Role};
 pub use foreign::{ForeignEnd, ForeignSample};
 pub use injection::Injection;
+pub use input::{Input, InputEvent};
 pub use observe::Observer;
 pub use outcome::{FlowOutcome, LinkOutcome};
 pub use partitioning::FewerThreads;
-pub use simulation::{
-    ConservationError, Input, Options, RecordedSite, Recording, Simulation, Status,
-};
+pub use simulation::{ConservationError, Options, RecordedSite, Recording, Simulation, Status};
 pub use site::{Exit, RealWires, Site, SiteOptions};
 pub use trace::{HASH_EPOCH, TraceSum};
 pub use windows::{CpuClock, Effort};

@@ -2,7 +2,7 @@
 
 mod recorded;
 
-pub use recorded::{Input, RecordedSite, Recording};
+pub use recorded::{RecordedSite, Recording};
 
 use self::recorded::Recorded;
 use crate::driver::SimDriver;

@@ -1,11 +1,12 @@
 //! Harm to packets on their way between places: damaged, cut, forged, with right checksums or with
 //! wrong ones.
 
-use crate::places::{again, live_over, places};
+use crate::places::{Run, again, live_over, places};
 use crate::random_pool::NetworkConditions;
 use crate::{lives, random, random_pool};
-use forebay_base::{Rng, Stream, Time};
+use forebay_base::{Rng, Span, Stream, Time};
 use forebay_net::NetSpec;
+use forebay_sim::RealWires;
 use forebay_wire::checksum::{Sum, checksum};
 
 /// Bytes at the front of a packet that are hit most: headers and options of IP and TCP.
@@ -23,6 +24,11 @@ fn network(seed: u64) -> NetSpec {
         lives::give(&mut spec, seed);
     }
     spec
+}
+
+/// Half of the networks, of each kind, are on real wires.
+pub fn real(seed: u64) -> Option<RealWires> {
+    (seed / 3 % 2 == 1).then_some(RealWires { secret: [seed, 7] })
 }
 
 /// Where the blows at packets come from.
@@ -80,25 +86,36 @@ pub fn harm(dice: &mut impl Dice, packet: &mut Vec<u8>, before: &[Vec<u8>]) -> b
 /// Packets that are kept, for later blows.
 const MOST_KEPT: usize = 1_000;
 
+/// Cut the wire that a packet has left over, or do not: for how long.
+pub fn cut(dice: &mut impl Dice) -> Option<Span> {
+    dice.chance(1.0 / 32.0).then(|| Span::from_micros(10 * dice.below(1 << 16)))
+}
+
 /// Run network number `seed` up to `end`, with `strike` at each packet that leaves a place; it is
-/// given packets that came earlier as well.
+/// given packets that came earlier as well, and whether the wire is a real one, which it may
+/// [`cut`].
 ///
 /// # Panics
 ///
 /// If a packet is lost from the books, or a replay is not the same.
-pub fn endure(seed: u64, end: Time, mut strike: impl FnMut(&mut Rng, &mut Vec<u8>, &[Vec<u8>])) {
-    let spec = network(seed);
+pub fn endure(
+    seed: u64,
+    end: Time,
+    mut strike: impl FnMut(&mut Rng, &mut Vec<u8>, &[Vec<u8>], bool) -> Option<Span>,
+) {
+    let (spec, real) = (network(seed), real(seed));
+    let run = Run { spec: &spec, seed, end, real };
     let places = places(&spec, &mut Rng::new(seed, Stream::Test, 94));
     let mut before: Vec<Vec<u8>> = Vec::new();
-    let (inputs, outcomes) = live_over(&spec, seed, &places, end, |rng, packet| {
+    let (inputs, outcomes) = live_over(run, &places, |rng, packet| {
         if before.len() < MOST_KEPT {
             before.push(packet.clone());
         }
-        strike(rng, packet, &before);
+        strike(rng, packet, &before, real.is_some())
     });
     for ((place, inputs), outcome) in places.iter().zip(&inputs).zip(&outcomes) {
         assert!(outcome.conservation.holds(), "seed {seed}: {outcome:?}");
-        let again = again(&spec, seed, place, inputs, end, 1);
+        let again = again(run, place, inputs, 1);
         assert_eq!(&again, outcome, "seed {seed}, {place:?}");
     }
 }
@@ -111,8 +128,9 @@ pub fn endure(seed: u64, end: Time, mut strike: impl FnMut(&mut Rng, &mut Vec<u8
 pub fn survives(input: &[u8]) {
     let Some((&seed, script)) = input.split_first() else { return };
     let mut script = Script(script);
-    endure(u64::from(seed), Time::from_millis(500), |_, packet, before| {
+    endure(u64::from(seed), Time::from_millis(500), |_, packet, before, real| {
         harm(&mut script, packet, before);
+        if real { cut(&mut script) } else { None }
     });
 }
 

@@ -3,11 +3,11 @@
 
 use forebay_base::{LinkId, NodeId, Rng, Span, Stream, Time};
 use forebay_net::{NetSpec, Place};
-use forebay_sim::{Conservation, Exit, Site, SiteOptions, TraceSum};
+use forebay_sim::{Conservation, Exit, Input, InputEvent, RealWires, Site, SiteOptions, TraceSum};
 
 /// Inputs of a place in the order in which they were pushed, each with the time at which it was
 /// executed.
-pub type Inputs = Vec<(Time, LinkId, Vec<u8>)>;
+pub type Inputs = Vec<Input>;
 
 /// What a place did.
 #[derive(Debug, PartialEq, Eq)]
@@ -25,9 +25,25 @@ fn outcome(site: &Site) -> Outcome {
     Outcome { hash, arrivals, conservation: site.conservation() }
 }
 
-/// What is at a place, before anything has happened.
-pub fn site(spec: &NetSpec, seed: u64, place: &Place) -> Site {
-    Site::new(spec, seed, place, SiteOptions::default()).expect("a sound network")
+/// A run in several places, up to `end`.
+#[derive(Clone, Copy)]
+pub struct Run<'a> {
+    /// What is run.
+    pub spec: &'a NetSpec,
+    /// Its seed.
+    pub seed: u64,
+    /// When it ends.
+    pub end: Time,
+    /// What its sites have of [`SiteOptions::real`].
+    pub real: Option<RealWires>,
+}
+
+impl Run<'_> {
+    /// What is at a place, before anything has happened.
+    pub fn site(&self, place: &Place) -> Site {
+        let options = SiteOptions { real: self.real, ..SiteOptions::default() };
+        Site::new(self.spec, self.seed, place, options).expect("a sound network")
+    }
 }
 
 /// Each node at one of up to four places. Some hosts are not Forebay's for the place of their
@@ -49,31 +65,32 @@ pub fn places(spec: &NetSpec, rng: &mut Rng) -> Vec<Place> {
     places
 }
 
-/// Run all places to `end` with turns of random length; what leaves one comes to the other up to
-/// 3 ms late, or never, after `harm`. The inputs of each, and what it did.
+/// Run all places with turns of random length; what leaves one comes to the other up to 3 ms late,
+/// or never, after `harm`, which may also cut the wire for some time. The inputs of each place, and
+/// what it did.
 pub fn live_over(
-    spec: &NetSpec,
-    seed: u64,
+    run: Run<'_>,
     places: &[Place],
-    end: Time,
-    mut harm: impl FnMut(&mut Rng, &mut Vec<u8>),
+    mut harm: impl FnMut(&mut Rng, &mut Vec<u8>) -> Option<Span>,
 ) -> (Vec<Inputs>, Vec<Outcome>) {
+    let Run { spec, seed, end, .. } = run;
     let mut rng = Rng::new(seed, Stream::Test, 90);
-    let mut sites: Vec<Site> = places.iter().map(|place| site(spec, seed, place)).collect();
-    let to = |link: LinkId| {
-        let node = spec.links[link.index()].to;
+    let mut sites: Vec<Site> = places.iter().map(|place| run.site(place)).collect();
+    let place_of = |node: NodeId| {
         places.iter().position(|place| place.nodes.contains(&node)).expect("it is somewhere")
     };
+    let from = |link: LinkId| place_of(spec.links[link.index()].from);
+    let to = |link: LinkId| place_of(spec.links[link.index()].to);
     let mut inputs: Vec<Inputs> = vec![Inputs::new(); places.len()];
-    let mut wire: Vec<(Time, LinkId, Vec<u8>)> = Vec::new();
+    let mut coming: Vec<(usize, Input)> = Vec::new();
     let mut now = Time::ZERO;
     while now < end {
         now = (now + Span::from_nanos(1 + rng.below(2_000_000))).min(end);
-        wire.retain(|(at, link, bytes)| {
-            let due = *at <= now;
+        coming.retain(|(place, input)| {
+            let due = input.at <= now;
             if due {
-                let executed = sites[to(*link)].push(*at, *link, bytes).expect("it ends there");
-                inputs[to(*link)].push((executed, *link, bytes.clone()));
+                let at = sites[*place].push_input(input).expect("it is an input there");
+                inputs[*place].push(Input { at, ..input.clone() });
             }
             !due
         });
@@ -84,11 +101,22 @@ pub fn live_over(
             site.run_until(now);
             site.exits(|Exit { link, at, bytes, .. }| {
                 assert!(at <= now);
-                if !rng.chance(0.01) {
-                    let late = Span::from_nanos(rng.below(3_000_000));
-                    let mut bytes = bytes.to_vec();
-                    harm(&mut rng, &mut bytes);
-                    wire.push((at + late, link, bytes));
+                if rng.chance(0.01) {
+                    return;
+                }
+                let late = Span::from_nanos(rng.below(3_000_000));
+                let mut bytes = bytes.to_vec();
+                let cut = harm(&mut rng, &mut bytes);
+                let event = InputEvent::Packet(bytes);
+                coming.push((to(link), Input { at: at + late, link, event }));
+                // Both ends notice it, each in its time.
+                for (place, link) in [(from(link), link), (to(link), link.opposite())] {
+                    let noticed = now + Span::from_nanos(rng.below(3_000_000));
+                    let changes = cut.map(|cut| [(noticed, false), (noticed + cut, true)]);
+                    let changes = changes.into_iter().flatten();
+                    coming.extend(changes.map(|(at, up)| {
+                        (place, Input { at, link, event: InputEvent::Carrier(up) })
+                    }));
                 }
             });
         }
@@ -98,24 +126,17 @@ pub fn live_over(
 }
 
 /// One place again, with its inputs in other turns: each is pushed any time before its own.
-pub fn again(
-    spec: &NetSpec,
-    seed: u64,
-    place: &Place,
-    inputs: &Inputs,
-    end: Time,
-    turns: u64,
-) -> Outcome {
+pub fn again(run: Run<'_>, place: &Place, inputs: &Inputs, turns: u64) -> Outcome {
     let mut rng = Rng::new(turns, Stream::Test, 91);
-    let (mut site, mut next, mut now) = (site(spec, seed, place), 0, Time::ZERO);
+    let (mut site, mut next, mut now) = (run.site(place), 0, Time::ZERO);
     // Of one link in the order in which they came; of all links in order of time.
     let mut sorted: Vec<_> = inputs.iter().collect();
-    sorted.sort_by_key(|(at, ..)| *at);
-    while now < end {
-        now = (now + Span::from_nanos(1 + rng.below(20_000_000))).min(end);
+    sorted.sort_by_key(|input| input.at);
+    while now < run.end {
+        now = (now + Span::from_nanos(1 + rng.below(20_000_000))).min(run.end);
         let ahead = now + Span::from_nanos(rng.below(20_000_000));
-        while let Some((at, link, bytes)) = sorted.get(next).filter(|(at, ..)| *at <= ahead) {
-            assert_eq!(site.push(*at, *link, bytes), Ok(*at));
+        while let Some(input) = sorted.get(next).filter(|input| input.at <= ahead) {
+            assert_eq!(site.push_input(input), Ok(input.at));
             next += 1;
         }
         site.run_until(now);

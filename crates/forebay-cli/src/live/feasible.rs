@@ -55,7 +55,10 @@ fn told(found: &Overload, capacity: Capacity, scenario: &Scenario, protocol: &st
             ("all nodes together have".to_string(), format!("{} cores pass on", capacity.cores))
         }
     };
-    let from = if from == Time::ZERO { String::new() } else { format!("from {from} on ") };
+    let from = match from.as_secs_f64() {
+        0.0 => String::new(),
+        seconds => format!("from {seconds:.3} s on "),
+    };
     format!(
         "{protocol}: this scenario is too fast for this machine: {from}{place} to pass on \
          {needed_pps:.0} packets a second, and {can} {possible_pps:.0} at most\n\

@@ -154,8 +154,9 @@ fn wires(run: &RunResult, report: &WireReport, until: Time, paint: Paint) -> Str
     let mut text = String::new();
     let WireReport { late_p50_us, late_p99_us, late_max_us, .. } = report;
     let priority = priority(report);
-    let (label, sent) = (&run.label, report.sent_packets);
-    let _ = writeln!(text, "{label}: {sent} packets left over wires by {until}, at {priority}");
+    let (label, sent, until) = (&run.label, report.sent_packets, until.as_secs_f64());
+    let _ =
+        writeln!(text, "{label}: {sent} packets left over wires in {until:.3} s, at {priority}");
     let _ = writeln!(
         text,
         "  {late_p50_us:.0} us late (median), {late_p99_us:.0} us (p99), \

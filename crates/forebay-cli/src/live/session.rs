@@ -7,7 +7,7 @@ use crate::run::{Job, Recorded, Watched};
 use crate::terminal::Progress;
 use forebay_base::{Histogram, LinkId, NodeId, Span, Time};
 use forebay_lab::record::{Ending, Record, RecordFolder, SiteRecorder, verify};
-use forebay_lab::scenario::Scenario;
+use forebay_lab::scenario::{LinkNames, Scenario};
 use forebay_lab::{Batch, Store, WireReport};
 use forebay_live::wire::Count;
 use forebay_live::{
@@ -75,6 +75,9 @@ impl forebay_live::Record for Keeper {
     fn input(&mut self, at: Time, link: LinkId, packet: &[u8]) {
         self.0.input(at, link, packet);
     }
+    fn carrier(&mut self, at: Time, link: LinkId, up: bool) {
+        self.0.carrier(at, link, up);
+    }
     fn reached(&mut self, at: Time) {
         self.0.reached(at);
     }
@@ -132,6 +135,7 @@ impl Session<'_> {
     ) -> Result<Lived, Failure> {
         let LiveReport { nodes: reports, kernel_ends } = done;
         let mut report = report_of(spec, &reports);
+        report.unfit.extend(lost_carriers(self.scenario, &reports));
         let answered = answers_of(&reports);
         let mut files = Vec::new();
         for node in reports {
@@ -220,6 +224,15 @@ fn answers_of<R>(reports: &[NodeReport<R>]) -> Option<String> {
              many"
         )
     })
+}
+
+/// Links whose wires lost their carrier, in words; None if none has.
+fn lost_carriers<R>(scenario: &Scenario, reports: &[NodeReport<R>]) -> Option<String> {
+    let ports = reports.iter().flat_map(|report| &report.ports);
+    let lost = ports.filter(|port| port.counters[Count::CarrierLost] > 0);
+    let names = LinkNames::new(scenario);
+    let links: Vec<&str> = lost.map(|port| names.of(port.outgoing.index())).collect();
+    (!links.is_empty()).then(|| format!("the carrier was lost at {}", links.join(", ")))
 }
 
 /// How a run went, but for its replay.

@@ -3,6 +3,8 @@
 
 use crate::{Desk, Done, SMALL};
 use std::os::unix::fs::MetadataExt;
+use std::process::{Command, Stdio};
+use std::time::Duration;
 
 /// The exit code of a run that the machine was too busy for.
 const UNFIT: i32 = 3;
@@ -145,6 +147,115 @@ fn the_kernels_tcp_sends_and_receives() {
     let broken = desk.forebay(&["replay", "record"]);
     assert_eq!(broken.code, 2, "{}", broken.stderr);
     assert!(broken.stderr.contains("kernel.json`, byte 0: missing field"), "{}", broken.stderr);
+}
+
+/// An INRPP router with a detour: half of 20 Mbit/s lead over `x`.
+const DETOUR: &str = r#"
+    protocols = ["inrpp"]
+    until_s = 20
+    routers = ["a", "b", "x"]
+    [link_defaults]
+    delay = "5ms"
+    queue = "50ms"
+    [inrpp.cache]
+    low = "500kB"
+    high = "1MB"
+    total = "5MB"
+    [[links]]
+    a = "a"
+    b = "b"
+    rate = "10Mbit/s"
+    [[links]]
+    a = "a"
+    b = "x"
+    rate = "10Mbit/s"
+    [[links]]
+    a = "x"
+    b = "b"
+    rate = "10Mbit/s"
+    [[hosts]]
+    name = "s"
+    attach = "a"
+    rate = "40Mbit/s"
+    [[hosts]]
+    name = "d"
+    attach = "b"
+    rate = "40Mbit/s"
+    [[flows]]
+    src = "s"
+    dst = "d"
+    bytes = "4MB"
+"#;
+
+/// Processes that descend from this one, at any distance.
+fn descendants(of: u32) -> Vec<u32> {
+    let processes = std::fs::read_dir("/proc").expect("Linux has it").flatten();
+    let parent = |process: u32| {
+        let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
+        status.lines().find_map(|line| line.strip_prefix("PPid:")?.trim().parse::<u32>().ok())
+    };
+    let ids = processes.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+    let ids: Vec<(u32, u32)> = ids.filter_map(|id| Some((id, parent(id)?))).collect();
+    let mut found = vec![of];
+    let mut place = 0;
+    while let Some(&next) = found.get(place) {
+        found.extend(ids.iter().filter(|(_, parent)| *parent == next).map(|(id, _)| *id));
+        place += 1;
+    }
+    found
+}
+
+/// The network namespace of the first node of a live run, once it has one.
+fn namespace(process: u32) -> Option<String> {
+    let threads =
+        |process| std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
+    let threads = descendants(process).into_iter().flat_map(threads).flatten();
+    let name = |thread: &std::fs::DirEntry| std::fs::read_to_string(thread.path().join("comm"));
+    let mut first = threads.filter(|thread| name(thread).is_ok_and(|name| name == "node0\n"));
+    Some(first.next()?.path().join("ns/net").display().to_string())
+}
+
+/// As a person would, from outside: `nsenter … ip link set … down`, and a second later `up`.
+#[test]
+fn a_router_turns_to_its_detour_while_an_interface_is_down() {
+    if forebay_prerequisites::program(&["nsenter"]).is_none() {
+        return;
+    }
+    if !is_root() || Command::new("ip").arg("-Version").output().is_err() {
+        return forebay_prerequisites::skip("an interface that goes down: needs root, and `ip`");
+    }
+    let desk = desk();
+    desk.file("detour.toml", DETOUR);
+    let mut command = desk.command(&["live", "detour.toml", "--record", "record", "--json"]);
+    let child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().expect("it starts");
+    let pause = |ms| {
+        #[expect(clippy::disallowed_methods, reason = "a person at a keyboard has a clock")]
+        std::thread::sleep(Duration::from_millis(ms));
+    };
+    let found = (0..1000).find_map(|_| {
+        pause(10);
+        namespace(child.id())
+    });
+    let namespace = format!("--net={}", found.expect("a run with threads"));
+    pause(600);
+    for state in ["down", "up"] {
+        let words = [&namespace, "ip", "link", "set", "link0", state];
+        let set = Command::new("nsenter").args(words).output().expect("it was found");
+        assert!(set.status.success(), "{}", String::from_utf8_lossy(&set.stderr));
+        pause(1000);
+    }
+    let done = Done::of(child.wait_with_output().expect("it ends"));
+    assert_eq!(done.code, UNFIT, "{}", done.stderr);
+    assert!(done.stderr.contains("the carrier was lost at a-b, b-a"), "{}", done.stderr);
+    let run = &done.json()["runs"][0];
+    assert_eq!((&run["completed"], &run["wire"]["replayed"]), (&1.into(), &true.into()), "{run}");
+    let lost = run["drops"]["link_down"].as_u64();
+    assert!(lost.is_some_and(|lost| (1..50).contains(&lost)), "{run}");
+    let replayed = desk.forebay(&["replay", "record"]).ok();
+    assert!(replayed.stdout.contains(": 5 of 5 places as recorded"), "{}", replayed.stdout);
+    let again = desk.forebay(&["replay", "record", "--json"]).ok().json();
+    assert_eq!(again["runs"][0]["trace_hash"], run["trace_hash"]);
+    assert_eq!(again["runs"][0]["drops"], run["drops"]);
 }
 
 #[test]

@@ -9,7 +9,8 @@
 //!
 //! A capture begins with a comment, JSON of [`Header`]; the statistics of its first interface end
 //! it, with JSON of [`Ending`] as their comment. Such statistics with JSON of [`Known`] stand in
-//! between, twice a second. A record whose end is missing is one of a run that was killed: what is
+//! between, twice a second, and with JSON of [`Carrier`] where a wire was lost or came back: a
+//! version that does not know them refuses the file. A record whose end is missing is one of a run that was killed: what is
 //! there can be replayed. Files are readable by their owner only.
 
 mod kernel;
@@ -63,6 +64,18 @@ pub struct Header {
 pub struct Known {
     /// All inputs until then stand before it, in nanoseconds of the run.
     pub known_until_ns: u64,
+}
+
+/// A wire was lost there, or came back: an input, as packets are.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Carrier {
+    /// When it was executed, in nanoseconds of the run.
+    pub carrier_at_ns: u64,
+    /// The link that leaves over it, by name.
+    pub link: String,
+    /// True if it came back.
+    pub up: bool,
 }
 
 /// What a capture of a record ends with.

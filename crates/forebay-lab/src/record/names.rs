@@ -51,6 +51,15 @@ impl Names {
         let link = self.link(name)?;
         if self.enters(link, place) { Ok(link) } else { Err(format!("`{name}` does not end here")) }
     }
+    /// The link with this name. Errors if nothing leaves over it from `place` to elsewhere.
+    pub fn exit(&self, name: &str, place: &Place) -> Result<LinkId, String> {
+        let link = self.link(name)?;
+        if self.enters(link.opposite(), place) {
+            Ok(link)
+        } else {
+            Err(format!("`{name}` does not lead from here to elsewhere"))
+        }
+    }
     /// The links over which packets come to `place` from elsewhere.
     pub fn entries(&self, place: &Place) -> impl Iterator<Item = LinkId> {
         let links = (0..self.links.len() as u32).map(LinkId);

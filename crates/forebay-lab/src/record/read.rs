@@ -2,11 +2,11 @@
 
 use super::kernel;
 use super::names::Names;
-use super::{Ending, FORMAT, Header, Known, RecordError, SiteFile};
+use super::{Carrier, Ending, FORMAT, Header, Known, RecordError, SiteFile};
 use forebay_base::{LinkId, Time};
 use forebay_net::Place;
 use forebay_scenario::{LoadOptions, Registry, Scenario};
-use forebay_sim::{ForeignEnd, HASH_EPOCH, Input, RealWires, RecordedSite, Recording};
+use forebay_sim::{ForeignEnd, HASH_EPOCH, Input, InputEvent, RealWires, RecordedSite, Recording};
 use forebay_wire::pcapng::read::{Block, block, block_bytes};
 use std::collections::BTreeSet;
 use std::io::{Read, Seek};
@@ -42,8 +42,17 @@ pub struct SiteRecord {
     known_until: Time,
     /// The file.
     bytes: Arc<Vec<u8>>,
-    /// What came, in order of time: where its bytes are.
-    inputs: Arc<Vec<(Time, LinkId, Range<usize>)>>,
+    /// What came, in order of time.
+    inputs: Arc<Vec<(Time, LinkId, Recorded)>>,
+}
+
+/// An input of the file.
+#[derive(Clone)]
+enum Recorded {
+    /// A packet: where its bytes are.
+    Packet(Range<usize>),
+    /// See [`Carrier`].
+    Carrier(bool),
 }
 
 impl Record {
@@ -125,8 +134,12 @@ impl SiteRecord {
     pub fn inputs(&self) -> impl Iterator<Item = Input> + use<> {
         let (bytes, inputs) = (Arc::clone(&self.bytes), Arc::clone(&self.inputs));
         (0..inputs.len()).map(move |number| {
-            let (at, link, range) = inputs[number].clone();
-            Input { at, link, bytes: bytes[range].to_vec() }
+            let (at, link, recorded) = inputs[number].clone();
+            let event = match recorded {
+                Recorded::Packet(range) => InputEvent::Packet(bytes[range].to_vec()),
+                Recorded::Carrier(up) => InputEvent::Carrier(up),
+            };
+            Input { at, link, event }
         })
     }
     /// Until when it is known.
@@ -235,11 +248,18 @@ impl Capture {
                     let link = links.get(interface as usize).copied().flatten();
                     let link = link.ok_or_else(|| unsound("a packet of no link".to_string()))?;
                     let start = bytes.as_ptr() as usize - self.bytes.as_ptr() as usize;
-                    inputs.push((at, link, start..start + bytes.len()));
+                    inputs.push((at, link, Recorded::Packet(start..start + bytes.len())));
                 }
                 Block::Statistics(Some(text)) => {
                     if let Ok(Known { known_until_ns }) = serde_json::from_slice(text) {
                         known_until = known_until.max(Time::from_nanos(known_until_ns));
+                    } else if let Ok(change) = serde_json::from_slice::<Carrier>(text) {
+                        if header.secret.is_none() {
+                            return Err(unsound("a wire of a run without wires".to_string()));
+                        }
+                        let link = names.exit(&change.link, &place).map_err(unsound)?;
+                        let at = Time::from_nanos(change.carrier_at_ns);
+                        inputs.push((at, link, Recorded::Carrier(change.up)));
                     } else {
                         let read: Result<Ending, _> = serde_json::from_slice(text);
                         ending = Some(read.map_err(|error| unsound(error.to_string()))?);
@@ -258,7 +278,7 @@ impl Capture {
             inputs.retain(|(at, ..)| *at <= known_until);
         }
         if inputs.first().is_some_and(|(at, ..)| *at == Time::ZERO) {
-            return Err(self.unsound(0, "a packet came before the run began"));
+            return Err(self.unsound(0, "an input came before the run began"));
         }
         let Capture { path, bytes } = self;
         let (bytes, inputs) = (Arc::new(bytes), Arc::new(inputs));

@@ -3,7 +3,7 @@
 use super::{Record, SiteRecord};
 use forebay_base::{LinkId, Time};
 use forebay_net::{NetSpec, SpecError};
-use forebay_sim::{Conservation, Site, SiteOptions};
+use forebay_sim::{Conservation, Input, InputEvent, Site, SiteOptions};
 use std::collections::VecDeque;
 
 /// Inputs that are pushed before they are run.
@@ -66,16 +66,19 @@ impl Record {
         })?;
         let here = &self.sites[from].place.nodes;
         let begins_here = |link: LinkId| here.contains(&spec.links[link.index()].from);
-        let came = self.sites.iter().flat_map(SiteRecord::inputs);
-        let mut came: Vec<_> = came.filter(|input| begins_here(input.link)).collect();
-        came.sort_by_key(|input| input.at);
-        for input in came {
-            let sent = &mut sent[input.link.index()];
-            match sent.iter().position(|(_, bytes)| *bytes == input.bytes) {
+        let inputs = self.sites.iter().flat_map(SiteRecord::inputs);
+        let packet = |Input { at, link, event }| match event {
+            InputEvent::Packet(bytes) if begins_here(link) => Some((at, link, bytes)),
+            InputEvent::Packet(_) | InputEvent::Carrier(_) => None,
+        };
+        let mut came: Vec<_> = inputs.filter_map(packet).collect();
+        came.sort_by_key(|(at, ..)| *at);
+        for (at, link, bytes) in came {
+            let sent = &mut sent[link.index()];
+            match sent.iter().position(|(_, other)| *other == bytes) {
                 // A wire may lose packets, and keeps the others in order.
                 Some(place) => drop(sent.drain(..=place)),
                 None => {
-                    let (link, at, bytes) = (input.link, input.at, input.bytes);
                     let instead = sent.pop_front();
                     return Ok(Some(Difference { link, at, bytes, instead }));
                 }
@@ -98,7 +101,7 @@ fn replay(
     while inputs.peek().is_some() {
         let mut last = Time::ZERO;
         for input in inputs.by_ref().take(AHEAD) {
-            let pushed = site.push(input.at, input.link, &input.bytes);
+            let pushed = site.push_input(&input);
             assert_eq!(pushed, Ok(input.at), "inputs are in order, and of this place");
             last = input.at;
         }

@@ -2,7 +2,7 @@
 
 use super::kernel;
 use super::names::Names;
-use super::{Ending, FORMAT, Header, Known, RecordError};
+use super::{Carrier, Ending, FORMAT, Header, Known, RecordError};
 use crate::store::write_copy;
 use forebay_base::{LinkId, Span, Time};
 use forebay_net::Place;
@@ -95,7 +95,8 @@ impl RecordFolder {
             };
             writer.sink().0.flush()?;
             let (path, flush_at) = (path.clone(), Time::ZERO + FLUSH_INTERVAL);
-            Ok(SiteRecorder { writer, interfaces, first, path, flush_at, failed: None })
+            let links = links.to_vec();
+            Ok(SiteRecorder { writer, links, interfaces, first, path, flush_at, failed: None })
         };
         begin().map_err(RecordError::io("write", &path))
     }
@@ -113,6 +114,8 @@ impl RecordFolder {
 #[derive(Debug)]
 pub struct SiteRecorder {
     writer: PcapngWriter<Out>,
+    /// Their names.
+    links: Vec<String>,
     /// By link.
     interfaces: Vec<Option<Interface>>,
     first: Interface,
@@ -132,18 +135,26 @@ impl SiteRecorder {
         let capture = Capture { interface, at, direction: Direction::Inbound, comment: None };
         self.failed = self.writer.packet(&capture, bytes).err();
     }
+    /// The carrier of the wire that `link` leaves over was lost, or is back (`up`), which was
+    /// executed at `at`.
+    pub fn carrier(&mut self, at: Time, link: LinkId, up: bool) {
+        if self.failed.is_some() {
+            return;
+        }
+        let link = self.links[link.index()].clone();
+        self.failed = self.note(&Carrier { carrier_at_ns: at.as_nanos(), link, up }).err();
+    }
     /// Everything up to and including `at` has been executed, and no input until then is to come.
     pub fn reached(&mut self, at: Time) {
         if at < self.flush_at || self.failed.is_some() {
             return;
         }
         self.flush_at = at + FLUSH_INTERVAL;
-        let mut write = || -> std::io::Result<()> {
-            let known = serde_json::to_string(&Known { known_until_ns: at.as_nanos() })?;
-            self.writer.statistics(self.first, &known)?;
-            self.writer.sink().0.flush()
-        };
-        self.failed = write().err();
+        let noted = self.note(&Known { known_until_ns: at.as_nanos() });
+        self.failed = noted.and_then(|()| self.writer.sink().0.flush()).err();
+    }
+    fn note(&mut self, note: &impl serde::Serialize) -> std::io::Result<()> {
+        self.writer.statistics(self.first, &serde_json::to_string(note)?)
     }
     /// The run has ended: the file. Err if not all of it could be recorded.
     pub fn finish(mut self, ending: &Ending) -> Result<SiteFile, RecordError> {

@@ -8,7 +8,7 @@ use forebay_lab::{
     scenario::{Registry, Scenario},
 };
 use forebay_net::Place;
-use forebay_sim::{Exit, Site, SiteOptions};
+use forebay_sim::{Exit, InputEvent, RealWires, Site, SiteOptions};
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -17,6 +17,8 @@ use std::sync::Arc;
 const PROTOCOL: &str = "newreno";
 const SEED: u64 = 3;
 const UNTIL: Time = Time::from_secs(3);
+/// How long a turn is.
+const TURN: Span = Span::from_micros(250);
 /// How late each packet is.
 const LATE: Span = Span::from_micros(30);
 
@@ -27,19 +29,36 @@ fn record(folder: &Path) {
 /// The same up to `until`. Where the last turn takes what came after the end as well, that is on
 /// each link a packet like the one before, so long after it.
 fn record_until(folder: &Path, until: Time, beyond: Option<Span>) {
+    record_over(folder, until, beyond, None, &[]);
+}
+/// The same on real wires, if they are, which are lost (false) and back at these times.
+fn record_over(
+    folder: &Path,
+    until: Time,
+    beyond: Option<Span>,
+    real: Option<RealWires>,
+    changes: &[(Time, LinkId, bool)],
+) {
     let scenario = roomy();
     let spec = scenario.build(PROTOCOL, SEED).expect("a sound scenario");
     let folder = RecordFolder::create(folder, &scenario, PROTOCOL, SEED).expect("a new folder");
+    let folder = folder.with_real(real);
     let mut sites: Vec<(Site, SiteRecorder)> = Vec::new();
     for node in (0..spec.nodes.len() as u32).map(NodeId) {
         let place = Place { nodes: vec![node], ..Place::default() };
-        let site = Site::new(&spec, SEED, &place, SiteOptions::default()).expect("sound");
+        let options = SiteOptions { real, ..SiteOptions::default() };
+        let site = Site::new(&spec, SEED, &place, options).expect("sound");
         sites.push((site, folder.site(&place, 0).expect("a new file")));
     }
     let mut wire: Vec<(Time, LinkId, Vec<u8>)> = Vec::new();
     let (mut now, mut last) = (Time::ZERO, BTreeMap::new());
     while now < until {
-        now += Span::from_micros(250);
+        now += TURN;
+        for (at, link, up) in changes.iter().filter(|(at, ..)| (*at..*at + TURN).contains(&now)) {
+            let (site, recorder) = &mut sites[spec.links[link.index()].from.index()];
+            let at = site.push_carrier(*at, *link, *up).expect("it begins there");
+            recorder.carrier(at, *link, *up);
+        }
         wire.retain(|(at, link, bytes)| {
             let due = *at <= now;
             if due {
@@ -116,6 +135,48 @@ fn a_record_is_replayed_place_by_place_and_as_a_run() {
     let counts = |result: &RunResult| result.one_way.values().map(|all| all.count()).sum::<u64>();
     assert!(counts(&simulated) > 200);
     assert_eq!(counts(&live), counts(&simulated));
+}
+
+/// The wire between the routers is lost for 200 ms.
+#[test]
+fn a_lost_carrier_is_recorded_and_replayed() {
+    let real = Some(RealWires { secret: [5, 6] });
+    let ms = Time::from_millis;
+    let between = roomy().links.iter().position(|link| link.name == "l-r").expect("a link");
+    let links = [0, 1].map(|way| LinkId(2 * between as u32 + way));
+    let changes = [(ms(60), false), (ms(260), true)];
+    let changes: Vec<_> =
+        changes.iter().flat_map(|&(at, up)| links.map(|link| (at, link, up))).collect();
+    let recorded = |changes: &[_]| {
+        let folder = tempfile::tempdir().expect("a folder");
+        record_over(folder.path(), UNTIL, None, real, changes);
+        (open(folder.path()).expect("a record"), folder)
+    };
+    let ((record, folder), (undisturbed, _)) = (recorded(&changes), recorded(&[]));
+    let inputs = record.sites.iter().flat_map(|site| site.inputs());
+    let found = inputs.filter_map(|input| match input.event {
+        InputEvent::Carrier(up) => Some((input.at, input.link, up)),
+        InputEvent::Packet(_) => None,
+    });
+    let mut found: Vec<_> = found.collect();
+    found.sort_by_key(|(at, link, _)| (*at, link.0));
+    assert_eq!(found, changes);
+    let spec = record.scenario.build(&record.protocol, record.seed).expect("sound");
+    let verdicts = verify(&record, &spec).expect("sound");
+    assert!(verdicts.iter().all(|verdict| verdict.same == Some(true)), "{verdicts:?}");
+    let (lost, whole) = (replayed(&record), replayed(&undisturbed));
+    assert_eq!((lost.completed, whole.completed), (2, 2));
+    let down = |result: &RunResult| result.drops.get("link_down").copied().unwrap_or(0);
+    assert!(down(&lost) > 0 && down(&whole) == 0, "{:?} {:?}", lost.drops, whole.drops);
+    // A link that does not leave from there.
+    let path = folder.path().join("l.pcapng");
+    let good = fs::read(&path).expect("a file");
+    let place = good.windows(5).rposition(|text| text == b"\"l-r\"").expect("noted");
+    let mut bytes = good.clone();
+    bytes[place..place + 5].copy_from_slice(b"\"r-l\"");
+    fs::write(&path, bytes).expect("written");
+    let text = refusal(folder.path());
+    assert!(text.contains("`r-l` does not lead from here to elsewhere"), "{text}");
 }
 
 #[test]

@@ -6,13 +6,22 @@ use std::collections::VecDeque;
 use std::os::fd::BorrowedFd;
 
 /// Packets that arrive and leave in memory, for tests.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct MemoryWire {
     /// Packets that have arrived, with ascending times.
     pub arrived: VecDeque<(Time, Vec<u8>)>,
     /// Packets that were sent.
     pub sent: VecDeque<Vec<u8>>,
+    /// See [`Wire::carrier`]. What is sent without one is lost.
+    pub carrier: bool,
     counters: Counters,
+}
+
+impl Default for MemoryWire {
+    fn default() -> MemoryWire {
+        let (arrived, sent, counters) = Default::default();
+        MemoryWire { arrived, sent, carrier: true, counters }
+    }
 }
 
 impl Wire for MemoryWire {
@@ -24,6 +33,10 @@ impl Wire for MemoryWire {
         self.arrived.front().map_or(Backlog::Empty, |(at, _)| Backlog::Since(*at))
     }
     fn send(&mut self, packets: &Packets) {
+        if !self.carrier {
+            self.counters[Count::InterfaceDown] += packets.len() as u64;
+            return;
+        }
         self.counters[Count::Sent] += packets.len() as u64;
         self.sent.extend(packets.from(0).map(<[u8]>::to_vec));
     }
@@ -31,7 +44,7 @@ impl Wire for MemoryWire {
         None
     }
     fn carrier(&self) -> bool {
-        true
+        self.carrier
     }
     fn refresh(&mut self) {}
     fn counters(&mut self) -> Counters {

@@ -7,6 +7,7 @@
 
 mod cases;
 mod listener;
+mod outage;
 mod runs;
 mod signals;
 
@@ -38,6 +39,7 @@ const CASES: &[Case] = &[
     ("kernels_talk_over_a_prefix", runs::kernels_talk_over_a_prefix),
     ("curl_fetches_and_uploads", runs::curl_fetches_and_uploads),
     ("curl_comes_back_to_a_listener", listener::curl_comes_back_to_a_listener),
+    ("inrpp_turns_to_its_detour", outage::inrpp_turns_to_its_detour),
     ("a_signal_reaches_the_child", signals::a_signal_reaches_the_child),
     ("a_run_that_is_halted_goes_on", signals::a_run_that_is_halted_goes_on),
     ("a_killed_parent_leaves_nothing", signals::a_killed_parent_leaves_nothing),

@@ -2,7 +2,7 @@
 //! [`QueuedLink`].
 
 use crate::channel::{AnyChannel, ConstantRate, TokenBucket, TraceChannel};
-use crate::early_transit::{EarlyTransitPlan, changed_links};
+use crate::early_transit::EarlyTransitPlan;
 use crate::link::{AnyLink, FifoLink, QueuedLink};
 use crate::spec::{ChannelSpec, LinkSpec, NetSpec};
 use alloc::boxed::Box;
@@ -13,10 +13,10 @@ use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
 pub(super) fn build_links(
     spec: &NetSpec,
     seed: u64,
+    changed: &[bool],
     all_queued: bool,
     plan: &mut EarlyTransitPlan,
 ) -> Vec<AnyLink> {
-    let changed = changed_links(spec);
     let build = |(i, link): (usize, &LinkSpec)| {
         let id = LinkId(i as u32);
         let discipline = link.queue.build(port_init(link, id, seed, Stream::Discipline));

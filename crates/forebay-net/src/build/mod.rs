@@ -13,7 +13,7 @@ mod walk;
 pub(crate) use addresses::V4_ADDRESSES;
 pub use host::HostBuilder;
 
-use crate::early_transit::{EarlyTransitPlan, Guards, Ways};
+use crate::early_transit::{EarlyTransitPlan, Guards, Ways, changed_links};
 use crate::link::{AnyLink, FifoLink};
 use crate::node::Node;
 use crate::ports::PortTable;
@@ -59,6 +59,16 @@ pub struct Network {
     pub early_transit: Arc<EarlyTransitPlan>,
 }
 
+impl Place {
+    /// Links that begin here and end elsewhere.
+    pub(crate) fn exits(&self, spec: &NetSpec) -> Vec<LinkId> {
+        let is_here = |node| self.nodes.contains(&node);
+        let links = (0..).map(LinkId).zip(&spec.links);
+        let exits = links.filter(|(_, link)| is_here(link.from) && !is_here(link.to));
+        exits.map(|(id, _)| id).collect()
+    }
+}
+
 impl Network {
     /// Build everything for one run. `all_queued` builds every link the general way, for
     /// comparison.
@@ -74,6 +84,16 @@ impl Network {
         seed: u64,
         all_queued: bool,
         guards: Guards,
+    ) -> Result<Network, SpecError> {
+        Network::build_failing(spec, seed, all_queued, guards, &[])
+    }
+    /// The same where these links may fail at any time, though no event says so.
+    pub(crate) fn build_failing(
+        spec: &NetSpec,
+        seed: u64,
+        all_queued: bool,
+        guards: Guards,
+        may_fail: &[LinkId],
     ) -> Result<Network, SpecError> {
         check::check_names(spec)?;
         let ports = PortTable::new(spec);
@@ -92,8 +112,9 @@ impl Network {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default().with_prefixes(prefixes);
-        let mut early_transit = EarlyTransitPlan::new(spec, &nodes, all_queued, guards);
-        let links = links::build_links(spec, seed, all_queued, &mut early_transit);
+        let changed = changed_links(spec, may_fail);
+        let mut early_transit = EarlyTransitPlan::new(spec, &nodes, &changed, all_queued, guards);
+        let links = links::build_links(spec, seed, &changed, all_queued, &mut early_transit);
         let ways = Ways {
             spec,
             ports: &ports,

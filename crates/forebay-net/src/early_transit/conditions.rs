@@ -141,16 +141,17 @@ pub struct EarlyTransitPlan {
 }
 
 impl EarlyTransitPlan {
-    /// The plan of a network whose upstreams are not known yet. `general` refuses every link.
+    /// The plan of a network whose upstreams are not known yet. `changed`: see [`changed_links`].
+    /// `general` refuses every link.
     pub(crate) fn new(
         spec: &NetSpec,
         nodes: &[Node],
+        changed: &[bool],
         general: bool,
         guards: Guards,
     ) -> EarlyTransitPlan {
-        let changed = changed_links(spec);
         let holding_nodes = holding_nodes(spec, nodes, guards);
-        let planned = |(i, changed): (usize, bool)| {
+        let planned = |(i, &changed): (usize, &bool)| {
             let link = &spec.links[i];
             let refused = |guard, holds| guards.has(guard) && holds;
             let scheme = !matches!(link.scheme, SchemeSpec::None);
@@ -174,7 +175,7 @@ impl EarlyTransitPlan {
             _ => None,
         };
         EarlyTransitPlan {
-            links: changed.into_iter().enumerate().map(planned).collect(),
+            links: changed.iter().enumerate().map(planned).collect(),
             general,
             guards,
             route_changes: spec.events.iter().filter_map(|e| change(&e.event)).collect(),
@@ -239,9 +240,10 @@ impl EarlyTransitPlan {
     }
 }
 
-/// Links that an event of the network changes or fails.
-pub(crate) fn changed_links(spec: &NetSpec) -> Vec<bool> {
+/// Links that an event of the network changes or fails, and those that may fail without one.
+pub(crate) fn changed_links(spec: &NetSpec, may_fail: &[LinkId]) -> Vec<bool> {
     let mut changed = vec![false; spec.links.len()];
+    may_fail.iter().for_each(|link| changed[link.index()] = true);
     for event in &spec.events {
         match event.event {
             NetEvent::Rate(l, _)

@@ -15,7 +15,8 @@ pub enum DriverError {
     NoNode(NodeId),
     /// Early transit may have acted until this time, which is after the packet or event.
     LookedAhead(Time),
-    /// No event of the spec names this link, so it was built not to change; or it is not here.
+    /// No event of the spec names this link, so it was built not to change; or it is not here; or
+    /// it leaves over no wire.
     CannotChange(LinkId),
     /// No event of the spec changes this route of the node, and early transit relies on it.
     FixedRoute(NodeId),

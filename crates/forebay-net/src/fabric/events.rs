@@ -2,7 +2,7 @@
 
 use super::transit::port_context;
 use super::{Driver, DriverError, Fabric, Slot};
-use crate::link::QueuedLink;
+use crate::link::{AnyLink, Outage, QueuedLink};
 use crate::node::Node;
 use crate::spec::{NetEvent, Replay};
 use forebay_base::{DropReason, LinkId, NodeId, Time};
@@ -22,18 +22,8 @@ impl<D: Driver> Fabric<D> {
             }
             NetEvent::Delay(link, delay) => queued(&mut self.links, link)?.set_delay(delay),
             NetEvent::Loss(link, loss) => queued(&mut self.links, link)?.set_loss(loss),
-            NetEvent::Down(link) => {
-                queued(&mut self.links, link)?.link_down(&mut port_context!(self));
-                self.show_drops(self.edges[link.index()].from);
-                self.tell_link(link, false);
-            }
-            NetEvent::Up(link) => {
-                queued(&mut self.links, link)?.link_up(&mut port_context!(self));
-                self.show_drops(self.edges[link.index()].from);
-                self.sync_link(link);
-                self.after_room(link);
-                self.tell_link(link, true);
-            }
+            NetEvent::Down(link) => self.link_down(link, Outage::Event)?,
+            NetEvent::Up(link) => self.link_up(link, Outage::Event)?,
             NetEvent::Restart(node) => self.restart(node)?,
             NetEvent::Forge(ref forgery) => self.forge(forgery)?,
             NetEvent::Replay(ref replay) => self.replay(replay)?,
@@ -48,6 +38,44 @@ impl<D: Driver> Fabric<D> {
             }
         }
         self.process_early_arrivals();
+        Ok(())
+    }
+
+    /// The carrier of the wire that `link` leaves over is lost, or back: the link fails, or works
+    /// again, unless an event of the spec keeps it down. Hearing the same again does nothing.
+    pub fn on_carrier(&mut self, now: Time, link: LinkId, up: bool) -> Result<(), DriverError> {
+        self.may_lose_carrier(link)?;
+        self.now = now;
+        let is_down = queued(&mut self.links, link)?.is_down_for(Outage::Carrier);
+        match (is_down, up) {
+            (false, false) => self.link_down(link, Outage::Carrier)?,
+            (true, true) => self.link_up(link, Outage::Carrier)?,
+            (false, true) | (true, false) => {}
+        }
+        self.process_early_arrivals();
+        Ok(())
+    }
+    /// Errors unless the link leaves over a wire, and was built to fail.
+    pub fn may_lose_carrier(&self, link: LinkId) -> Result<(), DriverError> {
+        let slot = self.links.get(link.index()).filter(|_| self.is_exit(link));
+        match slot.map(|slot| &slot.link) {
+            Some(AnyLink::Queued(queued)) if queued.may_fail() => Ok(()),
+            _ => Err(DriverError::CannotChange(link)),
+        }
+    }
+    fn link_down(&mut self, link: LinkId, why: Outage) -> Result<(), DriverError> {
+        queued(&mut self.links, link)?.link_down(why, &mut port_context!(self));
+        self.show_drops(self.edges[link.index()].from);
+        self.tell_link(link, false);
+        Ok(())
+    }
+    fn link_up(&mut self, link: LinkId, why: Outage) -> Result<(), DriverError> {
+        if queued(&mut self.links, link)?.link_up(why, &mut port_context!(self)) {
+            self.show_drops(self.edges[link.index()].from);
+            self.sync_link(link);
+            self.after_room(link);
+            self.tell_link(link, true);
+        }
         Ok(())
     }
 

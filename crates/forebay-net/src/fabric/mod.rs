@@ -9,7 +9,8 @@
 //!   packet or write it to a socket; or [`Fabric::pass_arrival`], which is all of these in one;
 //!   [`Fabric::on_transmitter`]; [`Fabric::on_router`]; [`Fabric::on_socket`].
 //! * [`Fabric::inject`], [`Fabric::enter`] and [`Fabric::offer_bytes`] for packets from outside,
-//!   [`Fabric::take_exit`] for those that leave, and [`Fabric::on_event`] for events.
+//!   [`Fabric::take_exit`] for those that leave, [`Fabric::on_event`] for events, and
+//!   [`Fabric::on_carrier`] for wires that are lost or back.
 //!
 //! A driver that knows when the next sample is due passes it on: [`Fabric::extend_horizon`] allows
 //! early transit until then.
@@ -43,7 +44,7 @@ pub use ledger::Conservation;
 pub use mail::Mail;
 
 use crate::build::{Network, Place};
-use crate::early_transit::{ArrivalPath, EarlyTransitPlan, Setting};
+use crate::early_transit::{ArrivalPath, EarlyTransitPlan, Guards, Setting};
 use crate::host::EndId;
 use crate::link::{AnyLink, UpstreamGate};
 use crate::node::Node;
@@ -192,7 +193,9 @@ impl<D: Driver> Fabric<D> {
         place: &Place,
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
-        let mut network = Network::build(spec, seed, false)?;
+        // A real wire may be lost at any time.
+        let may_fail = secret.map_or(Vec::new(), |_| place.exits(spec));
+        let mut network = Network::build_failing(spec, seed, false, Guards::ALL, &may_fail)?;
         if let Some(secret) = secret {
             let workload = Arc::get_mut(&mut network.workload).expect("nobody else has it yet");
             workload.set_secret(secret);

@@ -19,7 +19,7 @@ pub(crate) use fifo::UpstreamGate;
 pub use impairment::{Impairment, LossModel};
 pub use lateness::{Buckets, Lateness};
 pub use middlebox::{Fragments, MiddleboxCounts, MiddleboxSpec, StripOptions};
-pub use queued::QueuedLink;
+pub use queued::{Outage, QueuedLink};
 pub use stats::LinkStats;
 pub use wire::WireSpec;
 

@@ -36,6 +36,15 @@ struct Opening {
     since: Time,
 }
 
+/// Why a link is down. It is up when neither holds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Outage {
+    /// An event of the spec.
+    Event,
+    /// The wire that it leaves over has no carrier.
+    Carrier,
+}
+
 /// See the module.
 #[repr(C, align(64))] // whole lines of the cache: what every packet touches comes first
 pub struct QueuedLink {
@@ -60,6 +69,8 @@ pub struct QueuedLink {
     /// The link is steady and without jitter: nothing is drawn for a packet.
     even: bool,
     overhead_bytes: u16,
+    /// By [`Outage`]: the link is down for it.
+    down_for: [bool; 2],
     delay: Span,
     /// Arrival of the packet that was put on the wire last. Later packets do not arrive before it,
     /// unless the link reorders.
@@ -115,6 +126,7 @@ impl QueuedLink {
             direct: even && transparent && always_open,
             even,
             overhead_bytes,
+            down_for: [false; 2],
             delay,
             last_arrival: Time::ZERO,
             transmitting: None,
@@ -607,8 +619,17 @@ impl QueuedLink {
     pub fn set_loss(&mut self, loss: f64) {
         self.impairment.loss = loss;
     }
+    /// False if nothing is prepared for a failure of this link.
+    pub(crate) fn may_fail(&self) -> bool {
+        !self.steady
+    }
+    /// True if the link is down for this reason.
+    pub(crate) fn is_down_for(&self, why: Outage) -> bool {
+        self.down_for[why as usize]
+    }
     /// The link fails: what is in transmission or on the wire is lost, what is queued waits.
-    pub fn link_down(&mut self, cx: &mut PortContext<'_>) {
+    pub fn link_down(&mut self, why: Outage, cx: &mut PortContext<'_>) {
+        self.down_for[why as usize] = true;
         self.up = false;
         self.opening = None;
         debug_assert!(!self.steady, "a steady link does not fail");
@@ -627,10 +648,14 @@ impl QueuedLink {
             cx.drop_packet(packet, DropReason::LinkDown);
         }
     }
-    /// The link works again.
-    pub fn link_up(&mut self, cx: &mut PortContext<'_>) {
-        self.up = true;
-        self.counting(cx, |link, cx| link.start(cx.now, cx));
+    /// This reason for a failure is over. The link works again if the other one does not hold: true.
+    pub fn link_up(&mut self, why: Outage, cx: &mut PortContext<'_>) -> bool {
+        self.down_for[why as usize] = false;
+        self.up = self.down_for == [false; 2];
+        if self.up {
+            self.counting(cx, |link, cx| link.start(cx.now, cx));
+        }
+        self.up
     }
     /// Give up everything queued, for `reason`; what is in transmission goes on.
     pub fn clear_queue(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {

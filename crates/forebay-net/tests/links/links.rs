@@ -5,7 +5,7 @@ use forebay_base::{
     TcpFields, Time,
 };
 use forebay_net::{
-    AnyChannel, AnyLink, ConstantRate, DeliveryTrace, FifoLink, Impairment, QueuedLink,
+    AnyChannel, AnyLink, ConstantRate, DeliveryTrace, FifoLink, Impairment, Outage, QueuedLink,
     TraceChannel,
 };
 use forebay_queue::{AnyDiscipline, Discipline, DropTail, Limit, Overflow, Pipeline, PortContext};
@@ -180,11 +180,11 @@ fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
     let ms = Time::from_millis;
     (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
     bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
-    bench.call(ms(2) - Span::from_nanos(1), |link, cx| link.as_queued().unwrap().link_down(cx));
+    bench.call(ms(2) - Span::from_nanos(1), |link, cx| fail(link, Outage::Event, cx));
     assert_eq!(bench.drops.total(), 2);
     assert_eq!(bench.link.waiting_packets(ms(2)), 3);
     bench.offer(ms(4), 5, 1500);
-    bench.call(ms(10), |link, cx| link.as_queued().unwrap().link_up(cx));
+    bench.call(ms(10), |link, cx| heal(link, Outage::Event, cx));
     bench.run_to(Time::MAX);
     let numbers: Vec<u32> = bench.arrivals.iter().map(|a| a.1).collect();
     assert_eq!(numbers, [2, 3, 4, 5]);
@@ -296,6 +296,34 @@ fn a_delay_that_falls_reorders_only_where_the_link_is_told_to() {
     assert!(place(3) < place(2), "{order:?}");
 }
 
+/// An event and a lost carrier at once: the link works again when both are over.
+#[test]
+fn a_link_is_up_when_no_reason_is_left() {
+    use Outage::{Carrier, Event};
+    for [first, second] in [[Event, Carrier], [Carrier, Event]] {
+        let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(9), false));
+        let ms = Time::from_millis;
+        bench.call(ms(1), |link, cx| fail(link, first, cx));
+        bench.call(ms(2), |link, cx| fail(link, second, cx));
+        bench.offer(ms(3), 1, 1500);
+        bench.call(ms(4), |link, cx| heal(link, first, cx));
+        assert!(!bench.link.is_up());
+        bench.run_to(ms(6));
+        assert!(bench.arrivals.is_empty());
+        bench.call(ms(6), |link, cx| heal(link, second, cx));
+        bench.run_to(Time::MAX);
+        assert_eq!(bench.arrivals, [((ms(7) + DELAY).as_nanos(), 1)]);
+    }
+}
+
+fn fail(link: &mut AnyLink, why: Outage, cx: &mut PortContext<'_>) {
+    link.as_queued().expect("it may fail").link_down(why, cx);
+}
+
+fn heal(link: &mut AnyLink, why: Outage, cx: &mut PortContext<'_>) {
+    link.as_queued().expect("it may fail").link_up(why, cx);
+}
+
 /// What failed with the link holds no packet up: the delay falls while it is down.
 #[test]
 fn nobody_waits_for_packets_that_a_failure_took() {
@@ -303,9 +331,9 @@ fn nobody_waits_for_packets_that_a_failure_took() {
     let ms = Time::from_millis;
     bench.offer(ms(0), 1, 1500);
     bench.run_to(ms(2)); // on the wire until 4 ms
-    bench.call(ms(2), |link, cx| link.as_queued().unwrap().link_down(cx));
+    bench.call(ms(2), |link, cx| fail(link, Outage::Event, cx));
     bench.link.as_queued().unwrap().set_delay(Span::ZERO);
-    bench.call(ms(2), |link, cx| link.as_queued().unwrap().link_up(cx));
+    bench.call(ms(2), |link, cx| heal(link, Outage::Event, cx));
     bench.offer(ms(2), 2, 1500);
     bench.run_to(Time::MAX);
     assert_eq!(bench.arrivals, [(ms(3).as_nanos(), 2)]);

@@ -3,10 +3,11 @@
 
 use super::{Rules, Simulation, rules_of};
 use crate::foreign::ForeignEnd;
+use crate::input::{Input, InputEvent};
 use crate::observe::Observer;
 use crate::partition::Partition;
 use crate::site::{RealWires, Site, SiteOptions};
-use forebay_base::{Arena, LinkId, Packet, Signature, Time};
+use forebay_base::{Arena, Packet, Signature, Time};
 use forebay_net::{NetSpec, PacketEvent, Place, SpecError};
 use std::collections::VecDeque;
 use std::iter::Peekable;
@@ -14,17 +15,6 @@ use std::sync::{Arc, Mutex};
 
 /// Packets of one link whose way over the wire is followed at a time.
 const MOST_ON_WIRE: usize = 1 << 16;
-
-/// A packet that a wire brought to a place.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Input {
-    /// When it was executed: what [`Site::push`] gave.
-    pub at: Time,
-    /// The link over which it came.
-    pub link: LinkId,
-    /// The packet, from its IP header on.
-    pub bytes: Vec<u8>,
-}
 
 /// One place of a recorded run.
 pub struct RecordedSite {
@@ -129,9 +119,14 @@ impl Recorded {
     fn run_instant(&mut self, parts: &mut [Partition], now: Time) {
         for (part, inputs) in parts.iter_mut().zip(&mut self.inputs) {
             let site = &mut part.site;
-            while let Some(Input { at, link, bytes }) = inputs.next_if(|input| input.at <= now) {
+            while let Some(Input { at, link, event }) = inputs.next_if(|input| input.at <= now) {
                 let wire = &mut self.wires[link.index()];
-                let pushed = site.push_stamped(at, link, &bytes, |signature| came(wire, signature));
+                let pushed = match event {
+                    InputEvent::Packet(bytes) => {
+                        site.push_stamped(at, link, &bytes, |signature| came(wire, signature))
+                    }
+                    InputEvent::Carrier(up) => site.push_carrier(at, link, up),
+                };
                 assert_eq!(pushed, Ok(at), "a record is in order, and of its place");
             }
             if site.next_time() <= now {

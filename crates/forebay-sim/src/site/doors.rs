@@ -5,6 +5,7 @@ use super::streams::Streams;
 use crate::driver::SimDriver;
 use crate::event_queue::EventQueue;
 use crate::injection::{Door, Entrant};
+use crate::input::{Input, InputEvent};
 use crate::observe::Observer;
 use crate::spec_parts::events_of;
 use crate::trace::TraceSum;
@@ -29,8 +30,8 @@ pub struct SiteOptions {
     /// By flow the bytes that its client sends, or where that is elsewhere its server. Without them
     /// the payload is a pattern that depends on flow and sequence number.
     pub payload: Option<Arc<Vec<Vec<u8>>>>,
-    /// On real wires: what nobody here takes is answered, and nobody elsewhere can foresee what the
-    /// hosts here choose.
+    /// On real wires: what nobody here takes is answered, nobody elsewhere can foresee what the
+    /// hosts here choose, and a wire may be lost ([`Site::push_carrier`]).
     pub real: Option<RealWires>,
 }
 
@@ -144,11 +145,32 @@ impl Site {
         let mut buffer = spare.unwrap_or_default();
         buffer.clear();
         buffer.extend_from_slice(bytes);
-        let place = self.entrants.iter().rposition(|other| other.at <= at);
-        let place = place.map_or(0, |last| last + 1);
-        self.entrants.insert(place, Entrant { at, door: Door::Queue(link), bytes: buffer });
+        self.let_in(Entrant { at, door: Door::Queue(link), bytes: buffer });
+    }
+    fn let_in(&mut self, entrant: Entrant) {
+        let place = self.entrants.iter().rposition(|other| other.at <= entrant.at);
+        self.entrants.insert(place.map_or(0, |last| last + 1), entrant);
         self.arm_control();
     }
+
+    /// At `at` it was noticed that the carrier of the wire that `link` leaves over is lost, or back
+    /// (`up`): the link goes down or up, as by an event of the spec; it is up if no event keeps it
+    /// down either. An input as those of [`Site::push`], with the same times. Err unless `link`
+    /// leaves from here over a real wire ([`SiteOptions::real`]).
+    pub fn push_carrier(&mut self, at: Time, link: LinkId, up: bool) -> Result<Time, DriverError> {
+        self.fabric.may_lose_carrier(link)?;
+        let at = at.max(self.now + Span::from_nanos(1));
+        self.let_in(Entrant { at, door: Door::Carrier(link, up), bytes: Vec::new() });
+        Ok(at)
+    }
+    /// Either of them.
+    pub fn push_input(&mut self, input: &Input) -> Result<Time, DriverError> {
+        match &input.event {
+            InputEvent::Packet(bytes) => self.push(input.at, input.link, bytes),
+            InputEvent::Carrier(up) => self.push_carrier(input.at, input.link, *up),
+        }
+    }
+
     /// Keep real payload that is for a server here.
     fn note_payload(&mut self, packet: &Packet, bytes: &[u8]) {
         if let Some(streams) = self.doors.as_mut().and_then(|doors| doors.streams.as_mut()) {
@@ -157,12 +179,13 @@ impl Site {
         }
     }
 
-    /// A packet from outside is due.
+    /// What comes from outside is due.
     pub(super) fn admit(&mut self, entrant: Entrant) {
         let Entrant { door, bytes, .. } = entrant;
         let taken = match door {
             Door::Port(node, port) => self.fabric.inject(self.now, node, port, &bytes),
             Door::Queue(link) => self.fabric.offer_bytes(self.now, link, &bytes),
+            Door::Carrier(link, up) => self.fabric.on_carrier(self.now, link, up),
         };
         taken.expect("its door was checked, and nothing looks ahead");
         if let Some(doors) = self.doors.as_mut().filter(|doors| doors.spare.len() < SPARE_BUFFERS) {

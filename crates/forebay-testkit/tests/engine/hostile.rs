@@ -1,10 +1,10 @@
-//! Any bytes may come over a wire: damaged, cut, forged, with right checksums or with wrong ones.
-//! Whatever comes, nothing panics, no packet is lost from the books, and the run can be replayed.
+//! Any bytes may come over a wire: damaged, cut, forged, with right checksums or with wrong ones. A
+//! real wire may be lost, and come back. Whatever comes, nothing panics, no packet is lost from the books, and the run can be replayed.
 //!
 //! The corpus is what the machines send: each network starts from its own packets.
 
 use forebay_base::Time;
-use forebay_testkit::harm::{endure, harm, survives};
+use forebay_testkit::harm::{cut, endure, harm, survives};
 
 #[test]
 fn nothing_that_comes_over_a_wire_does_harm() {
@@ -20,17 +20,21 @@ fn nothing_does_harm_in_many_networks() {
 
 fn does_no_harm(networks: impl Iterator<Item = u64>) {
     let end = Time::from_secs(2);
-    let (mut runs, mut struck) = (0, 0_u64);
+    let (mut runs, mut struck, mut cuts) = (0, 0_u64, 0_u64);
     for seed in networks {
         runs += 1;
         #[expect(clippy::print_stdout, reason = "shown where the test fails")]
         {
             println!("network {seed}");
         }
-        endure(seed, end, |rng, packet, before| {
+        endure(seed, end, |rng, packet, before, real| {
             struck += u64::from(harm(rng, packet, before));
+            let cut = if real { cut(rng) } else { None };
+            cuts += u64::from(cut.is_some());
+            cut
         });
     }
+    assert!(2 * cuts > runs, "only {cuts} wires were cut");
     assert!(struck > 10 * runs, "only {struck} packets were harmed");
 }
 
