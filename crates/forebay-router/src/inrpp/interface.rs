@@ -334,6 +334,13 @@ impl<T> Interface<T> {
         self.cache.has_eligible_for_detour(max_wire_len, &self.credits)
     }
 
+    /// False where the link serves all that waits before a detour would bring it: what it serves
+    /// meanwhile, at most a quarter of S_low, so that small caches use their detours in time.
+    #[inline]
+    pub fn is_worth_a_detour(&self, lag_bytes: u64) -> bool {
+        self.cache.bytes() > lag_bytes.min(self.limits.low_bytes / 4)
+    }
+
     /// False if an ACK with this option releases nothing, whatever has arrived: no flow is held.
     #[inline]
     pub fn reads_arrived(&self, option: &BackPressure) -> bool {

@@ -368,6 +368,22 @@ fn a_detour_takes_no_tagged_no_plain_and_no_held_packet_and_none_that_is_too_lon
     assert_eq!(b.interface.cache_bytes(), PACKET as u64);
 }
 
+#[test]
+fn a_detour_is_worth_it_where_the_link_serves_less_meanwhile_or_the_cache_is_small() {
+    let mut b = Bench::with(ROOMY);
+    let mut first_worth = |lag_bytes| {
+        let mut packets = 0;
+        while !b.interface.is_worth_a_detour(lag_bytes) {
+            b.put(ms(0), 1, 0);
+            packets += 1;
+        }
+        packets
+    };
+    assert_eq!(first_worth(0), 1);
+    assert_eq!(first_worth(6_000), 4, "five in all");
+    assert_eq!(first_worth(u64::MAX), 6, "11 in all: a quarter of S_low is ten");
+}
+
 /// A sender echoes its state of a round trip ago. Packets cached under a nonce that no
 /// longer asks their flow, while it asks others, have no credits to wait for.
 #[test]

@@ -427,7 +427,12 @@ impl Inrpp {
     fn due(&self, now: Time, port: PortId) -> Option<PortId> {
         let max_wire_len = self.ports[port.index()].detour_bytes;
         let able = |primary: &PortId| {
-            self.ports[primary.index()].interface.has_eligible_for_detour(max_wire_len)
+            let Port { interface, push_room_bytes, .. } = &self.ports[primary.index()];
+            // Before what waits here there is the whole queue of the link, or no link.
+            let comes_last = *push_room_bytes == u64::MAX || !self.detours.is_up(*primary);
+            let lag_bytes = if comes_last { 0 } else { self.detours.lag_bytes(*primary, port) };
+            interface.is_worth_a_detour(lag_bytes)
+                && interface.has_eligible_for_detour(max_wire_len)
         };
         self.detours.due_for(now, port).find(able)
     }
@@ -672,6 +677,7 @@ impl Forwarding for Inrpp {
         self.detours.on_link(cx.now, port, up, &mut self.outbox);
         self.send_messages(cx);
         cx.work.ready.push(port);
+        cx.work.ready.extend(self.detours.open_through(port));
     }
     fn restart(&mut self, cx: &mut NodeContext<'_>) {
         for port in &mut self.ports {

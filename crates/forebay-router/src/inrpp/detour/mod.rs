@@ -23,6 +23,10 @@
 //! would miss the short gaps that detours live on. Several detours of one primary are not weighed
 //! against each other: excess is greedy, so that each detour is filled to its share.
 //!
+//! **Bursts** may be over before a probe is answered. So detours stay open, and are probed, for
+//! [`LINGER`] after the last excess. What waits takes one only where the link would serve it later
+//! than the detour, which is longer, brings it: [`Detours::lag_bytes`].
+//!
 //! **Idle** routers send nothing and have no timeout.
 //!
 //! Inside, rates are bytes per second; those that [`Detours::rates`] reports are bits per second.
@@ -69,6 +73,9 @@ pub trait Interfaces {
 
 /// Messages to send, each by a port.
 pub type Outbox = Vec<(PortId, Message)>;
+
+/// How long a detour is kept open without excess, in T_d: 1 s by default.
+const LINGER: u64 = 20;
 
 /// One port.
 #[derive(Clone, Debug)]
@@ -163,8 +170,9 @@ impl Detours {
 
     /// `port` leaves the push state (`excess`), or returns to it.
     ///
-    /// While it has excess, its own detours are probed. As part of other routers' detours it is
-    /// closed at once: routers that asked for it get feedback without waiting for their next probe.
+    /// While it has excess, and for [`LINGER`] after that, its own detours are probed. As part of
+    /// other routers' detours it is closed at once: routers that asked for it get feedback without
+    /// waiting for their next probe.
     pub fn demand(&mut self, now: Time, port: PortId, excess: bool, out: &mut Outbox) {
         if self.ports[port.index()].wants == excess {
             return;
@@ -180,8 +188,16 @@ impl Detours {
             }
         }
         for at in 0..self.pairs.len() {
-            if self.pairs[at].primary == port {
-                self.set_wants(now, at, excess, out);
+            if self.pairs[at].primary != port {
+                continue;
+            }
+            let pair = &mut self.pairs[at];
+            match (excess, pair.wants()) {
+                (true, true) => pair.lingers_until = None,
+                (true, false) => self.set_wants(now, at, true, out),
+                (false, asks) => {
+                    pair.lingers_until = asks.then_some(now + self.decision_interval * LINGER);
+                }
             }
         }
         self.rearm();
@@ -250,9 +266,22 @@ impl Detours {
         self.pace_at(now, at);
     }
 
+    /// What the link of `primary` serves in the time by which its detour over `via` is longer. That
+    /// is taken to be half of the round trip of a probe: the way to X. 0 if there is no such detour.
+    #[inline]
+    pub fn lag_bytes(&self, primary: PortId, via: PortId) -> u64 {
+        self.find(via, primary).map_or(0, |at| self.pairs[at].lag_bytes)
+    }
+
     /// The ports over which `primary` has an open detour: more excess may give them work.
     pub fn open_through(&self, primary: PortId) -> impl Iterator<Item = PortId> {
         self.ports[primary.index()].open_through.iter().copied()
+    }
+
+    /// True unless the link of `port` is known to be down.
+    #[inline]
+    pub fn is_up(&self, port: PortId) -> bool {
+        self.ports[port.index()].adjacency.up
     }
 
     /// True if packets for `primary` may be sent round it.
@@ -302,7 +331,10 @@ impl Detours {
             if self.pairs[at].rate() > 0.0 && self.pairs[at].stale_at(self.probe_interval) <= now {
                 self.stop(now, at);
             }
-            if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
+            if self.pairs[at].lingers_until.is_some_and(|until| until <= now) {
+                self.pairs[at].lingers_until = None;
+                self.set_wants(now, at, false, out);
+            } else if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
                 self.probe(now, at, out);
             }
         }
@@ -451,7 +483,8 @@ impl Detours {
         if self.pairs[at].target != feedback.target || !self.pairs[at].wants() {
             return;
         }
-        let news = self.pairs[at].hear(now, feedback.sent);
+        let primary_rate = view.rate(feedback.primary);
+        let news = self.pairs[at].hear(now, feedback.sent, primary_rate);
         // That an interface is closed counts however often it is said: it may come unasked.
         if !feedback.open || !view.is_push(via) || !view.is_up(via) {
             self.close(now, at);

@@ -7,7 +7,7 @@
 use super::control::Probe;
 use super::law::Delta;
 use super::meter::LoadMeter;
-use forebay_base::{PortId, Span, Time};
+use forebay_base::{PortId, Rate, Span, Time};
 use forebay_signal::inrpp::RouterId;
 
 /// Feedback counts for this many intervals.
@@ -57,6 +57,11 @@ pub(super) struct Detour {
     /// Load that this pair has put on `via`, to distinguish it from others' load.
     pub own: LoadMeter,
     asking: Option<Asking>,
+    /// There is no excess: it is kept open until then, for bursts that are over before a probe is
+    /// answered.
+    pub lingers_until: Option<Time>,
+    /// What the link of the primary serves while a packet is on its way to X.
+    pub lag_bytes: u64,
     /// When feedback came last.
     heard: Time,
     /// It stays closed until then.
@@ -82,6 +87,8 @@ impl Detour {
             target,
             own,
             asking: None,
+            lingers_until: None,
+            lag_bytes: 0,
             heard: Time::ZERO,
             closed_until: Time::ZERO,
             narrow: None,
@@ -147,6 +154,7 @@ impl Detour {
     pub fn due(&self, probe_interval: Span) -> Option<Time> {
         let probe = self.probe_due(probe_interval)?;
         let stale = self.stale_at(probe_interval);
+        let probe = self.lingers_until.map_or(probe, |until| until.min(probe));
         Some(if self.rate > 0.0 { probe.min(stale) } else { probe })
     }
 
@@ -169,7 +177,7 @@ impl Detour {
 
     /// Feedback for the probe that left at `sent` has come. True if it is news: from a probe of
     /// this pair, and later than the last that counted.
-    pub fn hear(&mut self, now: Time, sent: Time) -> bool {
+    pub fn hear(&mut self, now: Time, sent: Time, primary_rate: Rate) -> bool {
         let Some(asking) = &mut self.asking else { return false };
         if sent > asking.sent || asking.applied.is_some_and(|applied| sent <= applied) {
             return false;
@@ -177,6 +185,7 @@ impl Detour {
         asking.applied = Some(sent);
         asking.answered |= sent == asking.sent;
         asking.rtt = now.since(sent);
+        self.lag_bytes = primary_rate.bytes_in(asking.rtt.mul_div(1, 2));
         self.heard = now;
         true
     }

@@ -36,7 +36,7 @@ fn an_idle_network_is_quiet() {
     world.run_until(world.now + Span::from_secs(1));
     assert!(world.messages > 200);
     world.set_excess(0, 1, false);
-    world.run_until(world.now + ms(10));
+    world.run_until(world.now + Span::from_millis(1_010));
     let before = world.messages;
     world.run_until(world.now + Span::from_secs(10));
     assert_eq!(world.messages, before);

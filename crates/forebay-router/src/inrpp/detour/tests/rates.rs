@@ -279,6 +279,33 @@ fn an_answer_that_is_late_or_repeated_or_forged_counts_once_or_not_at_all() {
     assert!(tell(&mut world, via, huge) <= 100.0 * MBPS, "the own link bounds it");
 }
 
+/// Flows may be over before a probe is answered: the next burst finds the detour open.
+#[test]
+fn a_burst_soon_after_another_finds_its_detour_open() {
+    let mut world = triangle(ms(1), &Settings::default());
+    world.set_excess(0, 2, true);
+    world.run_until(world.now + ms(100));
+    world.set_excess(0, 2, false);
+    world.run_until(world.now + ms(990));
+    world.set_excess(0, 2, true);
+    assert!(world.rate(0, 1, 2).expect("a detour") > 90.0 * MBPS);
+    world.set_excess(0, 2, false);
+    world.run_until(world.now + ms(1_010));
+    assert_eq!(world.rate(0, 1, 2), Some(0.0), "it has been idle for longer than that");
+}
+
+/// 62 500 bytes are 5 ms at 100 Mbit/s; the probe itself takes some microseconds.
+#[test]
+fn the_lag_of_a_detour_is_half_of_the_round_trip_of_its_probe() {
+    let mut world = triangle(ms(5), &Settings::default());
+    let (via, primary) = (world.port(0, 1), world.port(0, 2));
+    assert_eq!(world.routers[0].detours.lag_bytes(primary, via), 0, "nothing is known yet");
+    world.set_excess(0, 2, true);
+    world.run_until(world.now + ms(100));
+    let lag_bytes = world.routers[0].detours.lag_bytes(primary, via);
+    assert!((62_500..63_000).contains(&lag_bytes), "{lag_bytes}");
+}
+
 /// 8 Mbit/s are 1500 bytes each 1.5 ms.
 #[test]
 fn packets_are_paced_in_bursts_of_two_and_take_turns() {
