@@ -1,5 +1,6 @@
 //! The network of a drawing: from the text of a scenario, or from a map.
 
+use super::network_ways::FlowWays;
 use forebay_base::Rate;
 use forebay_scenario::LinkNames;
 use forebay_topology::{Map, MapLink, MapNode, Role, positions};
@@ -16,6 +17,8 @@ pub struct Network {
     /// Routers first, then the hosts that are drawn.
     pub(super) nodes: Vec<DrawnNode>,
     pub(super) links: Vec<DrawnLink>,
+    /// Of flows over several paths.
+    pub(super) flow_ways: FlowWays,
     /// Loads are known.
     pub(super) measured: bool,
 }
@@ -33,6 +36,8 @@ pub(super) struct DrawnNode {
 /// A link, and for each direction what is known of it.
 #[derive(Clone, Debug, Default)]
 pub(super) struct DrawnLink {
+    /// Of the link in the text, from 0.
+    pub number: usize,
     pub ends: [usize; 2],
     pub ways: [Way; 2],
 }
@@ -56,27 +61,67 @@ pub(super) struct ScenarioFile {
     #[serde(default)]
     pub description: String,
     #[serde(default)]
-    routers: Vec<NodeText>,
+    pub protocols: Vec<String>,
+    /// Variants of protocols.
     #[serde(default)]
-    hosts: Vec<NodeText>,
+    pub protocol: BTreeMap<String, toml::Table>,
     #[serde(default)]
-    links: Vec<LinkText>,
+    pub routes: RoutesText,
+    #[serde(default)]
+    pub routers: Vec<NodeText>,
+    #[serde(default)]
+    pub hosts: Vec<NodeText>,
+    #[serde(default)]
+    pub links: Vec<LinkText>,
+    #[serde(default)]
+    pub flows: Vec<FlowText>,
+}
+
+#[derive(Default, Deserialize)]
+#[serde(default)]
+pub(super) struct RoutesText {
+    pub trees: u8,
+    pub equal_costs: String,
+}
+
+#[derive(Deserialize)]
+pub(super) struct FlowText {
+    pub src: String,
+    pub dst: String,
+    pub protocol: Option<String>,
+    /// The links of both hosts.
+    pub paths: Option<Vec<[String; 2]>>,
 }
 
 #[derive(Deserialize)]
 #[serde(untagged)]
-enum NodeText {
+pub(super) enum NodeText {
     Name(String),
     Table { name: String, at: Option<[f64; 2]>, role: Option<String> },
 }
 
+impl NodeText {
+    pub fn name(&self) -> &str {
+        let (NodeText::Name(name) | NodeText::Table { name, .. }) = self;
+        name
+    }
+}
+
 #[derive(Deserialize)]
-struct LinkText {
-    a: String,
-    b: String,
+pub(super) struct LinkText {
+    pub a: String,
+    pub b: String,
     name: Option<String>,
     rate: Option<Rate>,
     reverse: Option<ReverseText>,
+    pub weight: Option<u32>,
+}
+
+impl LinkText {
+    /// Its own name.
+    pub fn name(&self) -> String {
+        self.name.clone().unwrap_or_else(|| format!("{}-{}", self.a, self.b))
+    }
 }
 
 #[derive(Deserialize)]
@@ -86,6 +131,7 @@ struct ReverseText {
 
 /// A link between two nodes of a text, by number.
 struct Joined {
+    number: usize,
     ends: [usize; 2],
     ways: [Way; 2],
 }
@@ -103,6 +149,7 @@ impl Network {
     }
 
     pub(super) fn of_file(file: ScenarioFile) -> Option<Network> {
+        let flow_ways = FlowWays::of_file(&file);
         let ScenarioFile { routers, hosts, links, .. } = file;
         let first_host = routers.len();
         let mut map = Map::default();
@@ -118,9 +165,7 @@ impl Network {
             numbers.insert(node.name.clone(), map.nodes.len());
             map.nodes.push(node);
         }
-        let plain = |link: &LinkText| format!("{}-{}", link.a, link.b);
-        let own: Vec<String> =
-            links.iter().map(|link| link.name.clone().unwrap_or_else(|| plain(link))).collect();
+        let own: Vec<String> = links.iter().map(LinkText::name).collect();
         let ends = |link: &LinkText| [link.a.clone(), link.b.clone()];
         let names = LinkNames::of_links(own.into_iter().zip(links.iter().map(ends)));
         let joined = links.iter().enumerate().filter_map(|(number, link)| {
@@ -131,20 +176,23 @@ impl Network {
                 rate_bps: rate.map(|rate| rate.bps() as f64),
                 ..Way::default()
             };
-            Some(Joined { ends, ways: [way(2 * number, link.rate), way(2 * number + 1, reverse)] })
+            let ways = [way(2 * number, link.rate), way(2 * number + 1, reverse)];
+            Some(Joined { number, ends, ways })
         });
         let joined = joined.collect();
-        Network::new(map, first_host, joined)
+        let network = Network::new(map, first_host, joined)?;
+        Some(Network { flow_ways, ..network })
     }
 
     /// The network of a map; None as [`Network::of_scenario`].
     pub fn of_map(map: &Map) -> Option<Network> {
         let map = map.clone().without_loops();
-        let joined = map.links.iter().map(|link| {
+        let joined = map.links.iter().enumerate().map(|(number, link)| {
             let [a, b] = link.ends.map(|end| map.nodes[end].name.as_str());
             let rate_bps = link.rate_bps.map(|bps| bps as f64);
             let way = |name: String| Way { name, rate_bps, ..Way::default() };
-            Joined { ends: link.ends, ways: [way(format!("{a}-{b}")), way(format!("{b}-{a}"))] }
+            let ways = [way(format!("{a}-{b}")), way(format!("{b}-{a}"))];
+            Joined { number, ends: link.ends, ways }
         });
         let joined = joined.collect();
         let routers = map.nodes.len();
@@ -182,9 +230,11 @@ impl Network {
             let (at, is_host) = (at[network.nodes.len()], node >= routers);
             network.nodes.push(DrawnNode { name, at, is_host, role, hosts: 0 });
         }
-        for Joined { ends, ways } in joined {
+        for Joined { number, ends, ways } in joined {
             match ends.map(|end| place[end]) {
-                [Some(a), Some(b)] => network.links.push(DrawnLink { ends: [a, b], ways }),
+                [Some(a), Some(b)] => {
+                    network.links.push(DrawnLink { number, ends: [a, b], ways });
+                }
                 [Some(a), None] if !room => network.nodes[a].hosts += 1,
                 [None, Some(b)] if !room => network.nodes[b].hosts += 1,
                 [inside, outside] => {
@@ -192,11 +242,11 @@ impl Network {
                     let host = if inside.is_some() { ends[1] } else { ends[0] };
                     let Some(router) = at_router else { continue };
                     let name = map.nodes[host].name.clone();
-                    let number = network.nodes.len();
+                    let new = network.nodes.len();
                     let is_host = true;
                     network.nodes.push(DrawnNode { name, is_host, ..DrawnNode::default() });
-                    let ends = if inside.is_some() { [router, number] } else { [number, router] };
-                    network.links.push(DrawnLink { ends, ways });
+                    let ends = if inside.is_some() { [router, new] } else { [new, router] };
+                    network.links.push(DrawnLink { number, ends, ways });
                 }
             }
         }

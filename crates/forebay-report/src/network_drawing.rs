@@ -5,6 +5,7 @@ use super::escape::html;
 use super::figures::{four_digits, prefix};
 use super::look::Protocol;
 use super::network::{DrawnLink, DrawnNode, Network, Way};
+use super::network_lanes;
 use super::results::Results;
 use forebay_topology::Role;
 use std::fmt::Write;
@@ -47,7 +48,8 @@ struct Canvas<'a> {
 impl Network {
     /// The drawing, as a file.
     pub fn svg(&self) -> String {
-        format!("{}</svg>\n", Canvas::new(self).svg(SVG_HEAD))
+        let used = Network { flow_ways: self.flow_ways.used(), ..self.clone() };
+        format!("{}</svg>\n", Canvas::new(&used).svg(SVG_HEAD))
     }
 }
 
@@ -119,14 +121,16 @@ impl<'a> Canvas<'a> {
 
     /// All but the end of the element, which begins with `head`.
     fn svg(&self, head: &str) -> String {
-        let legend = if self.network.measured { LEGEND } else { 0.0 };
+        let loads = if self.network.measured { self.loads() } else { Vec::new() };
+        let legends = [loads, network_lanes::legend(self.network)];
+        let rows = || legends.iter().filter(|entries| !entries.is_empty());
         let mut text = format!(
             "{head} viewBox=\"0 0 {WIDTH} {:.0}\" font-family=\"sans-serif\" font-size=\"11\" \
              stroke-linecap=\"round\">\n\
              <style>.n{{stroke:#fff;stroke-width:1}}.t{{fill:#555;stroke:#fff;stroke-width:3;\
              paint-order:stroke;text-anchor:middle}}.l:hover path{{stroke:#000}}</style>\n\
              <rect width=\"100%\" height=\"100%\" fill=\"#fff\" rx=\"4\"/>\n",
-            self.height + legend
+            self.height + LEGEND * rows().count() as f64
         );
         // What is busy is drawn over what is not.
         let load = |link: &&DrawnLink| {
@@ -141,11 +145,12 @@ impl<'a> Canvas<'a> {
         for link in &self.network.links {
             self.marks(link, &mut text);
         }
+        network_lanes::lanes(self.network, &self.at, self.radius, &mut text);
         for (node, &at) in self.network.nodes.iter().zip(&self.at) {
             self.node(node, at, &mut text);
         }
-        if self.network.measured {
-            self.legend(&mut text);
+        for (row, entries) in rows().enumerate() {
+            self.legend(row, entries, &mut text);
         }
         text
     }
@@ -254,34 +259,42 @@ impl<'a> Canvas<'a> {
         }
     }
 
-    fn legend(&self, text: &mut String) {
-        let y = self.height + LEGEND / 2.0;
+    /// Entries of the legend: shapes with words.
+    fn loads(&self) -> Vec<(String, String)> {
+        let line =
+            |colour: &str| format!("<path d=\"M0 0h12\" stroke=\"{colour}\" stroke-width=\"4\"/>");
+        let ways = || self.network.links.iter().flat_map(|link| &link.ways);
+        let mut entries = Vec::new();
+        if ways().any(|way| way.utilisation.is_none()) {
+            entries.push((line(UNKNOWN), "not measured".to_string()));
+        }
+        entries.push((line(QUIET), "idle".to_string()));
+        for (i, colour) in LOADS.iter().enumerate() {
+            entries.push((line(colour), format!("{}\u{2013}{} %", 20 * i, 20 * (i + 1))));
+        }
+        if self.most_cached > 0 {
+            let most = bytes(self.most_cached);
+            let shape = format!("<circle cx=\"6\" r=\"6\" fill=\"{CACHE}\"/>");
+            entries.push((shape, format!("cache, the largest peak {most}")));
+        }
+        if ways().any(|way| way.detoured > 0.0) {
+            let shape = "<path d=\"M0 0l6 -6l6 6l-6 6z\"/>".to_string();
+            entries.push((shape, "sends on detours".to_string()));
+        }
+        entries
+    }
+
+    /// Write a row of the legend, of those below the drawing.
+    fn legend(&self, row: usize, entries: &[(String, String)], text: &mut String) {
+        let y = self.height + LEGEND * (row as f64 + 0.5);
         let mut x = MARGIN;
-        let mut entry = |shape: String, words: &str| {
+        for (shape, words) in entries {
             let _ = writeln!(
                 text,
                 "<g transform=\"translate({x:.0} {y:.0})\">{shape}\
                  <text x=\"18\" y=\"4\" fill=\"#555\">{words}</text></g>",
             );
             x += 34.0 + 6.2 * words.chars().count() as f64;
-        };
-        let line =
-            |colour: &str| format!("<path d=\"M0 0h12\" stroke=\"{colour}\" stroke-width=\"4\"/>");
-        let ways = || self.network.links.iter().flat_map(|link| &link.ways);
-        if ways().any(|way| way.utilisation.is_none()) {
-            entry(line(UNKNOWN), "not measured");
-        }
-        entry(line(QUIET), "idle");
-        for (i, colour) in LOADS.iter().enumerate() {
-            entry(line(colour), &format!("{}\u{2013}{} %", 20 * i, 20 * (i + 1)));
-        }
-        if self.most_cached > 0 {
-            let most = bytes(self.most_cached);
-            let shape = format!("<circle cx=\"6\" r=\"6\" fill=\"{CACHE}\"/>");
-            entry(shape, &format!("cache, the largest peak {most}"));
-        }
-        if ways().any(|way| way.detoured > 0.0) {
-            entry("<path d=\"M0 0l6 -6l6 6l-6 6z\"/>".to_string(), "sends on detours");
         }
     }
 }

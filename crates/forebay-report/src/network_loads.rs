@@ -9,6 +9,7 @@ impl Network {
     pub(super) fn measured(&self, results: &Results, name: &str) -> Network {
         let mut network = self.clone();
         network.measured = true;
+        network.flow_ways = self.flow_ways.used_under(&[name]);
         let means = results.aggregate.iter().find(|of| of.name == name);
         let runs: Vec<&Run> = results.runs.iter().filter(|run| run.name == name).collect();
         let ways = network.links.iter_mut().flat_map(|link| &mut link.ways);

@@ -62,6 +62,7 @@ pub use plan::{memory_estimate, trace_statistics};
 pub use registry::algorithms::{Algorithm, AlgorithmSpec, RegisteredSpec};
 pub use registry::protocol::{NetworkRequirements, ReferenceMode};
 pub use registry::{NoParams, RegisterError, Registration, Registry};
+pub use resolve::routes::Ways;
 
 /// The examples of README.md, as tests.
 #[cfg(doctest)]

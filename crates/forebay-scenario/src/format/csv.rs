@@ -48,7 +48,9 @@ columns! {
     }
     HOST_COLUMNS of "csv.hosts" {
         "host": "name of the host; csv.host_prefix (h) is put before it",
-        "router": "router at the other end of its access link",
+        "router": "router at the other end of its access link; one row for each router of a host",
+        "rate_bps": "may be empty: rate of this access link; by default that of csv.access",
+        "delay_ns": "may be empty: its propagation delay; by default that of csv.access",
     }
     FLOW_COLUMNS of "csv.flows" {
         "start_s": "start in seconds, or with unit: 1.5, 1500ms",
@@ -86,6 +88,10 @@ choices! {
 
 /// Place of the column in [`LINK_COLUMNS`].
 pub(crate) const WEIGHT: usize = 4;
+/// Places of some columns in [`HOST_COLUMNS`].
+pub(crate) const ROUTER: usize = 1;
+pub(crate) const ACCESS_RATE: usize = 2;
+pub(crate) const ACCESS_DELAY: usize = 3;
 /// Places of some columns in [`FLOW_COLUMNS`].
 pub(crate) const START: usize = 0;
 pub(crate) const STOP: usize = 7;
@@ -272,6 +278,10 @@ impl Row<'_> {
     pub fn has(&self, column: usize) -> bool {
         self.csv.has(column) && !self.text(column).is_empty()
     }
+    /// True if the file has this column, and the row nothing in it.
+    pub fn lacks(&self, column: usize) -> bool {
+        self.csv.has(column) && self.text(column).is_empty()
+    }
     fn cell(&self, column: usize) -> &Cell<'_> {
         &self.cells[self.csv.order[column].expect("the column was needed")]
     }
@@ -279,7 +289,8 @@ impl Row<'_> {
     pub fn text(&self, column: usize) -> &str {
         &self.cell(column).text
     }
-    fn loc(&self, column: usize) -> Loc {
+    /// Where a cell stands.
+    pub fn loc(&self, column: usize) -> Loc {
         let cell = self.cell(column);
         Loc { source: self.csv.source, start: cell.start as u32, end: cell.end as u32 }
     }

@@ -335,7 +335,10 @@ sections! {
             /// "10Mbit/s"), delay_ns (nanoseconds, or "5ms"); routers that are not declared are
             /// made.
             links: String,
-            /// File of hosts, with the columns host, router. Example: "hosts.csv".
+            /// File of hosts, with the columns host, router; and, where a cell is not empty,
+            /// rate_bps and delay_ns of the access link in place of those of `access`. A host with
+            /// several rows has a link to each of their routers, in this order. Example:
+            /// "hosts.csv".
             hosts: String,
             /// File of flows, with the columns start_s (seconds, or "5ms"), src_host, dst_host,
             /// packets; or src, dst for full names, bytes (or "10kB") for packets. And, where a

@@ -101,6 +101,21 @@ impl Algorithm {
         }
     }
 
+    /// True if its connections are those of MPTCP, over all paths of a flow.
+    pub fn is_multipath(&self) -> bool {
+        self.controller().traits().multipath
+    }
+    /// With its default parameters, at its start.
+    fn controller(&self) -> AnyController {
+        self.spec().build(Init {
+            mss_bytes: 1460,
+            initial_window_bytes: 14_600,
+            initial_ssthresh_bytes: u64::MAX,
+            paced: false,
+            rng: Rng::new(0, Stream::Controller, 0),
+        })
+    }
+
     /// Requirements of its flows in the network and of the transport.
     pub fn bundle(&self) -> NetworkRequirements {
         match &self.0 {
@@ -111,14 +126,7 @@ impl Algorithm {
 
     /// When ACKs of its flows leave, if it says so itself; None: as `ack_policy` says.
     pub fn ack_policy(&self) -> Option<AckPolicy> {
-        let init = Init {
-            mss_bytes: 1460,
-            initial_window_bytes: 14_600,
-            initial_ssthresh_bytes: u64::MAX,
-            paced: false,
-            rng: Rng::new(0, Stream::Controller, 0),
-        };
-        self.spec().build(init).ack_policy()
+        self.controller().ack_policy()
     }
     /// True if its receivers demand an ACK for each packet as a rule, whatever `ack_policy` says.
     pub fn demands_acks(&self) -> bool {

@@ -87,6 +87,60 @@ fn columns_in_another_order_with_full_names_and_bytes() {
     assert_eq!((scenario.flows.len(), scenario.flows[0].bytes), (1, Some(5)));
 }
 
+/// A host at several routers: a link to each, in the order of its rows, and a subflow of MPTCP over
+/// each.
+#[test]
+fn a_host_with_several_rows_has_as_many_links() {
+    let hosts = "host,router,rate_bps,delay_ns\n0,0,10Mbit/s,20ms\n1,2,,\n0,1,,3ms\n";
+    let scenario = load(&folder(LINKS, hosts, FLOWS), &["protocols=[\"mptcp\"]"]).expect("loads");
+    let names: Vec<&str> = scenario.nodes.iter().map(|n| n.name.as_str()).collect();
+    assert_eq!(names, ["0", "1", "2", "h0", "h1"]);
+    let access: Vec<_> = scenario.links[2..]
+        .iter()
+        .map(|link| {
+            let LinkDirection { rate, wire, .. } = &link.reverse;
+            (link.name.as_str(), rate.bps() / 1_000_000, wire.delay.as_nanos() / 1_000_000)
+        })
+        .collect();
+    assert_eq!(access, [("h0-0", 10, 20), ("h1-2", 1_000, 1), ("h0-1", 1_000, 3)]);
+    let [first, second] = [0, 1].map(forebay_base::PortId);
+    let paths = |flow: usize| scenario.flows[flow].paths.as_deref().expect("two paths").to_vec();
+    assert_eq!(paths(0), [(first, first), (second, first)]);
+    assert_eq!(paths(1), [(first, first), (first, second)]);
+    assert!(scenario.build("mptcp", 1).expect("builds").flows[0].paths.len() == 2);
+    assert_eq!(parse(&scenario.to_toml()), scenario);
+}
+
+/// What one row lacks another may have; a row that says nothing needs the rate of `access`.
+#[test]
+fn rows_of_hosts_may_say_what_access_does_not() {
+    let hosts = "host,router,rate_bps\n0,0,1Mbit/s\n1,2,2Mbit/s\n";
+    let set = ["csv.access={ delay = \"1ms\" }"];
+    let scenario = load(&folder(LINKS, hosts, FLOWS), &set).expect("loads");
+    let rates: Vec<u64> = scenario.links[2..].iter().map(|link| link.forward.rate.bps()).collect();
+    assert_eq!(rates, [1_000_000, 2_000_000]);
+    let error = load(&folder(LINKS, "host,router,rate_bps\n0,0,1Mbit/s\n1,2,\n", FLOWS), &set);
+    let error = error.expect_err("h1 has no rate");
+    let expected = "hosts.csv:3:5: rate_bps: expected a rate, or one in csv.access, found ``";
+    assert!(error.contains(expected), "{error}");
+    // What no row can mend is told once.
+    let set = ["csv.access={ rate = \"1Mbit/s\" }"];
+    let error = load(&folder(LINKS, hosts, FLOWS), &set).expect_err("no delay");
+    assert_eq!(error.matches("the key `delay` is missing").count(), 1, "{error}");
+}
+
+/// A host of the scenario file is no host of the CSV file.
+#[test]
+fn a_host_is_declared_in_one_file() {
+    let text = format!("{WITH_CSV}[[hosts]]\nname = \"h0\"\nattach = \"1\"\nrate = \"1Mbit/s\"\n");
+    let text = text.replace("[link_defaults]", "[link_defaults]\ndelay = \"1ms\"");
+    let files = [("links.csv", LINKS), ("hosts.csv", HOSTS), ("flows.csv", FLOWS)];
+    let options = LoadOptions { files: files.into_iter().collect(), ..LoadOptions::default() };
+    let error = Scenario::parse(&text, "page", &options).expect_err("h0 is there twice");
+    let message = error.to_string();
+    assert!(message.contains("hosts.csv:2:1: host: the node `h0` is declared twice"), "{message}");
+}
+
 #[test]
 fn s3_loads_from_a_folder() {
     let folder = folder(LINKS, HOSTS, FLOWS);
@@ -150,9 +204,22 @@ fn bad_rows_name_file_line_and_column() {
         ),
         (
             LINKS,
-            "host,router\n0,0\n0,1\n",
+            "host,router\n0,0\n1,1\n\n0,0\n",
             FLOWS,
-            "hosts.csv:3:1: host: the node `h0` is declared twice",
+            "hosts.csv:5:3: router: `h0` is at `0` already, by line 2: a host has one link to a \
+             router\n  5 | 0,0",
+        ),
+        (
+            LINKS,
+            "rate_bps,host,router\n1e6,0,0\n2e6,0,0\n,1,1\n",
+            FLOWS,
+            "hosts.csv:3:7: router: `h0` is at `0` already, by line 2",
+        ),
+        (
+            LINKS,
+            "host,router,delay_ns\n0,0,soon\n1,1,\n",
+            FLOWS,
+            "hosts.csv:2:5: delay_ns: expected a number of nanoseconds or a time",
         ),
         (LINKS, "host,router\n0,9\n", FLOWS, "hosts.csv:2:3: router: there is no node `9`"),
         (
@@ -222,7 +289,8 @@ fn bad_rows_name_file_line_and_column() {
             LINKS,
             "\u{feff}\n",
             FLOWS,
-            "hosts.csv:1:1: the file is empty: expected the names of columns (host, router)",
+            "hosts.csv:1:1: the file is empty: expected the names of columns (host, router, \
+             rate_bps, delay_ns)",
         ),
         ("\n1,2,3,4\n", HOSTS, FLOWS, "links.csv:1:1: the first line is empty: expected the names"),
         (

@@ -75,6 +75,27 @@ fn what_waits_before_a_fast_link_is_what_a_slow_one_drains() {
     }
 }
 
+/// Endless flows over 10 Mbit/s that start 20 ms apart: four packets of each wait, of 1.2 ms, beside
+/// what the path needs, whatever the rate of the hosts. The first flow fills what all will need, and
+/// drains it at its share.
+#[test]
+fn round_trips_are_four_packets_of_each_flow() {
+    for hosts in ["100Mbit/s", "1Gbit/s", "10Gbit/s"] {
+        for pairs in [1, 2, 5, 10, 20, 50, 200] {
+            let text = chain(pairs, hosts, &[("10Mbit/s", 5)]);
+            let (mbps, sim) = goodputs(&spec(&flows(text, pairs, 20, None), &[]), 20, 60);
+            let rtt_ms = mean_rtt_ms(&sim, 0..pairs as u32);
+            let first_ms = mean_rtt_ms(&sim, 0..1);
+            println!("| {pairs} flows, {hosts} | {rtt_ms:.0} ms | the first {first_ms:.0} ms |");
+            let total: f64 = mbps.iter().sum();
+            assert!((9.55..=9.65).contains(&total), "{pairs}, {hosts}: {total} Mbit/s");
+            assert!(rtt_ms < 45.0 + 5.0 * pairs as f64, "{pairs}, {hosts}: {rtt_ms} ms");
+            assert!(first_ms < 24_000.0, "{pairs}, {hosts}: {first_ms} ms");
+            assert_eq!(sim.drops().count(DropReason::CacheFull), 0);
+        }
+    }
+}
+
 /// One flow comes to the shared link over a link of its own, thirty others do not: the port of that
 /// one is held for their sake, and 9.7 of its 10 Mbit/s wait there until those before it know.
 #[test]
