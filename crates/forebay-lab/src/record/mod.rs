@@ -10,8 +10,8 @@
 //! A capture begins with a comment, JSON of [`Header`]; the statistics of its first interface end
 //! it, with JSON of [`Ending`] as their comment. Such statistics with JSON of [`Known`] stand in
 //! between, twice a second, and with JSON of [`Carrier`] where a wire was lost or came back: a
-//! version that does not know them refuses the file. A record whose end is missing is one of a run that was killed: what is
-//! there can be replayed. Files are readable by their owner only.
+//! version that does not know them refuses the file. A record whose end is missing is one of a run
+//! that was killed: what is there can be replayed. Files are readable by their owner only.
 
 mod kernel;
 mod names;

@@ -648,7 +648,8 @@ impl QueuedLink {
             cx.drop_packet(packet, DropReason::LinkDown);
         }
     }
-    /// This reason for a failure is over. The link works again if the other one does not hold: true.
+    /// This reason for a failure is over. True: the link works again, for the other one does not
+    /// hold.
     pub fn link_up(&mut self, why: Outage, cx: &mut PortContext<'_>) -> bool {
         self.down_for[why as usize] = false;
         self.up = self.down_for == [false; 2];

@@ -1,5 +1,6 @@
 //! Any bytes may come over a wire: damaged, cut, forged, with right checksums or with wrong ones. A
-//! real wire may be lost, and come back. Whatever comes, nothing panics, no packet is lost from the books, and the run can be replayed.
+//! real wire may be lost, and come back. Whatever comes, nothing panics, no packet is lost from the
+//! books, and the run can be replayed.
 //!
 //! The corpus is what the machines send: each network starts from its own packets.
 
