@@ -337,6 +337,9 @@ pub struct ResultArgs {
     /// Skip the fluid reference (a model with max-min fair sharing)
     #[arg(long)]
     pub no_reference: bool,
+    /// Work the fluid reference out also where it takes long beside the run, for many flows
+    #[arg(long, conflicts_with = "no_reference")]
+    pub reference: bool,
 }
 
 /// What of a run is shown or kept packet by packet.
@@ -519,7 +522,7 @@ quiet machine. FOREBAY_HUGE_PAGES=0 measures without huge pages.")]
 pub struct BenchArgs {
     /// What a thread passes on over real interfaces, in place of the benchmarks
     #[arg(value_name = "live", value_parser = ["live"])]
-    #[arg(conflicts_with_all = ["only", "threads", "data"])]
+    #[arg(conflicts_with_all = ["only", "threads", "data", "compare"])]
     pub live: Option<String>,
     /// Print one JSON object, and nothing else
     #[arg(long)]
@@ -530,6 +533,9 @@ pub struct BenchArgs {
     /// Threads per run
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
+    /// Show the figures of this file, which `bench --json` wrote, beside those of now
+    #[arg(long, value_name = "FILE", conflicts_with = "json")]
+    pub compare: Option<PathBuf>,
     /// Folder with s3_links.csv, s3_hosts.csv and s3_flows.csv; without it s3 is skipped
     #[arg(long, value_name = "DIR")]
     pub data: Option<PathBuf>,

@@ -1,9 +1,12 @@
 //! `forebay bench`: CPU time per packet-hop, compared with what other simulators needed elsewhere.
 
+mod before;
+
 use crate::args::BenchArgs;
 use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::{Paint, Table, count, wrap};
+use before::Before;
 use forebay_lab::scenario::Builtin;
 use forebay_lab::{
     BENCHES, BenchError, BenchOptions, BenchReport, BenchRow, Peer, RunError, WithoutHash, Work,
@@ -40,12 +43,16 @@ pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(),
         cancel: Some(&cancel),
         progress: Some(&tell),
     };
+    let before = args.compare.as_deref().map(Before::read).transpose()?;
     let report = measure(&options).map_err(failure)?;
     if args.json {
         serde_json::to_writer(&mut *out, &report).map_err(io::Error::from)?;
         writeln!(out)?;
     } else {
         out.write_all(text(&report, paint).as_bytes())?;
+    }
+    if let Some(before) = before.filter(|_| !args.json) {
+        out.write_all(before.beside(&report, paint).as_bytes())?;
     }
     Ok(())
 }
@@ -116,6 +123,8 @@ fn endless(name: &str) -> bool {
             Builtin::find(scenario).is_some_and(|b| b.text.contains("endless = true"))
         }
         Some(Work::Chain(_)) => true,
+        Some(Work::Changed(..)) => true, // s2
+        Some(Work::Network(text, _)) => text.contains("endless = true"),
         Some(Work::Scale(_)) | None => false,
     }
 }

@@ -47,6 +47,10 @@ impl Cluster {
     pub fn links(&self) -> &[u32] {
         &self.links
     }
+    /// Links and detours.
+    pub fn size(&self) -> usize {
+        self.links.len() + self.detours.len()
+    }
     pub fn add_link(&mut self, link: u32) {
         self.links.push(link);
     }

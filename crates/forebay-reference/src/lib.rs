@@ -44,7 +44,7 @@ pub use known::ReferenceCache;
 pub use load::{Demand, Detour, Use};
 pub use max_min::MaxMin;
 pub use packet_cost::PacketCost;
-pub use sharing::{Change, Fluid, FluidFlow, Horizon, Served};
+pub use sharing::{Change, Fluid, FluidFlow, Horizon, Look, Served};
 pub use split::{Split, SplitDemand, split};
 
 pub use outcome::{Reference, Wanted, fluid_reference};

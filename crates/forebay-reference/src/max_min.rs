@@ -22,6 +22,8 @@ enum Part {
     Cluster(u32),
 }
 
+/// What a linear program costs for each link and detour, where a link of a demand costs 1.
+pub const PROGRAM_STEPS: u64 = 100;
 /// Levels closer than this, relative, are one.
 const SAME_LEVEL: f64 = 1e-12;
 
@@ -37,6 +39,7 @@ pub struct MaxMin {
     risen: Vec<bool>,
     rising: usize,
     call: u64,
+    work: u64,
     /// True once the solver has failed: then some rates are lower than they could be.
     degraded: bool,
 }
@@ -58,6 +61,7 @@ impl MaxMin {
             risen: Vec::new(),
             rising: 0,
             call: 0,
+            work: 0,
             degraded: false,
         }
     }
@@ -65,6 +69,12 @@ impl MaxMin {
     /// max-min.
     pub fn degraded(&self) -> bool {
         self.degraded
+    }
+
+    /// Steps since the start: links of demands, and [`PROGRAM_STEPS`] for each link and detour of a
+    /// linear program. The same on every machine.
+    pub fn work(&self) -> u64 {
+        self.work
     }
 
     /// The rate of each flow of each demand, in bytes per second. `capacity` holds bytes per second
@@ -94,6 +104,7 @@ impl MaxMin {
         self.rising = demands.len();
         let mut touched = Vec::new();
         for (demand, id) in demands.iter().zip(0..) {
+            self.work += demand.uses.len() as u64;
             for used in demand.uses {
                 if self.rows[used.link as usize].call != self.call {
                     touched.push(used.link);
@@ -271,6 +282,7 @@ impl MaxMin {
         if !self.rises(&self.clusters[id as usize]) {
             return;
         }
+        self.work += PROGRAM_STEPS * self.clusters[id as usize].size() as u64;
         let next = match self.clusters[id as usize].solve(&self.rows, &self.detours) {
             // Nothing that is full now becomes less full: a lower level is rounding.
             Some(full) => full.max(level),

@@ -2,7 +2,7 @@
 
 use super::packet_cost::PacketCost;
 use super::routes::{Setting, clock_seconds, seconds};
-use super::sharing::{Horizon, Served};
+use super::sharing::{Horizon, Look, Served};
 use super::{Mode, NoReference, mode_of};
 use forebay_base::{FlowId, Time};
 use forebay_net::{FlowSpec, NetSpec, Network, SpecError};
@@ -82,13 +82,27 @@ pub struct Wanted<'a> {
     pub until: Time,
     /// When the clock of a completion time starts.
     pub clock: FctClock,
+    /// However much work it is. If false, there is none where it would take long beside the run:
+    /// see [`fluid_reference`].
+    pub in_full: bool,
 }
 
-/// Work the reference out. `look` receives the share done, and says whether to go on; None if
-/// it did not want to.
+/// Why there is none of many flows.
+const TOO_MUCH_WORK: &str = "too many flows; --reference has it all the same";
+/// Steps that every reference may take: see [`Look::work`]. About 0.4 s.
+const FREE_STEPS: u64 = 40_000_000;
+/// Payload of a usual packet.
+const PACKET_BYTES: f64 = 1448.0;
+/// Steps that it may take for each packet on each link of its route, if that is more: about a tenth
+/// of what the run takes.
+const STEPS_PER_PACKET: u64 = 1;
+
+/// Work the reference out. `look` receives how far it is, and says whether to go on; None if it did
+/// not want to. Unless it is wanted in full, it is given up once it has taken about a tenth of the
+/// work of the run and 0.4 s. Steps are counted, not time: every machine gives up the same.
 pub fn fluid_reference(
     wanted: &Wanted<'_>,
-    look: &mut dyn FnMut(f64) -> bool,
+    look: &mut dyn FnMut(Look) -> bool,
 ) -> Result<Option<Reference>, SpecError> {
     let spec = wanted.spec;
     let network = Network::build(spec, wanted.seed, false)?;
@@ -104,8 +118,14 @@ pub fn fluid_reference(
     let horizon = Horizon { from_s: clock_seconds(wanted.from), until_s };
     let starts = Starts::new(spec);
     let followers = |flow: u32, at_s: f64| starts.after(&network, &setting, flow, at_s);
-    let Some(served) = setting.fluid.serve_after(horizon, look, &followers) else {
-        return Ok(None);
+    let most = if wanted.in_full { u64::MAX } else { steps_beside(&setting) };
+    let mut exceeded = false;
+    let mut within = |seen: Look| {
+        exceeded = seen.work > most;
+        !exceeded && look(seen)
+    };
+    let Some(served) = setting.fluid.serve_after(horizon, &mut within, &followers) else {
+        return Ok(exceeded.then(|| Reference::none(TOO_MUCH_WORK)));
     };
     let starts_s = starts.at_s.into_inner();
     let mut reference = measure(wanted, &setting, &starts_s, &served, horizon);
@@ -118,6 +138,15 @@ pub fn fluid_reference(
         why => ("approx", why),
     };
     Ok(Some(reference))
+}
+
+/// Steps that the reference may take beside a run of these flows.
+fn steps_beside(setting: &Setting) -> u64 {
+    let packets = setting.fluid.flows.iter().map(|flow| {
+        let links = setting.fluid.routes[flow.route as usize].len() as f64;
+        flow.bytes.map_or(0.0, |bytes| bytes / PACKET_BYTES * links)
+    });
+    FREE_STEPS.max(packets.sum::<f64>() as u64 * STEPS_PER_PACKET)
 }
 
 /// The later of both; not a number if the first is none.

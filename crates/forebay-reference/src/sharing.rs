@@ -5,6 +5,7 @@
 //! clock of bytes served, and a flow leaves when it has advanced by what the flow needs.
 
 use super::load::{Demand, Detour, Use};
+use super::max_min::PROGRAM_STEPS;
 use super::split::{SplitDemand, split};
 use super::two_way::TwoWay;
 use std::cmp::Reverse;
@@ -89,6 +90,15 @@ pub struct Served {
     pub met: bool,
 }
 
+/// How far a reference is.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Look {
+    /// The share of the flows that has been served, 0.0 to 1.0.
+    pub share: f64,
+    /// What it has cost: see [`MaxMin::work`](super::MaxMin::work).
+    pub work: u64,
+}
+
 /// Served bytes closer than this, relative, are the same.
 const SAME_BYTES: f64 = 1e-12;
 /// Events between two looks at the outside world.
@@ -162,12 +172,14 @@ struct Clock<'a> {
     left: Vec<u32>,
     /// Rates over several paths could not be solved at times.
     failed: bool,
+    /// Work on those.
+    split_work: u64,
 }
 
 impl Fluid {
-    /// Serve the flows. `look` receives several times a second which share of the flows has been
-    /// served, and says whether to go on; None if it did not want to.
-    pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(f64) -> bool) -> Option<Served> {
+    /// Serve the flows. `look` receives now and then how far that is, and says whether to go on;
+    /// None if it did not want to.
+    pub fn serve(&self, horizon: Horizon, look: &mut dyn FnMut(Look) -> bool) -> Option<Served> {
         self.serve_after(horizon, look, &|_, _| Vec::new())
     }
     /// The same with flows that come when others have left: `followers` says which come because a
@@ -175,7 +187,7 @@ impl Fluid {
     pub fn serve_after(
         &self,
         horizon: Horizon,
-        look: &mut dyn FnMut(f64) -> bool,
+        look: &mut dyn FnMut(Look) -> bool,
         followers: &DependentFlows<'_>,
     ) -> Option<Served> {
         self.without_idle_links().serve_lean(horizon, look, followers)
@@ -207,7 +219,7 @@ impl Fluid {
     fn serve_lean(
         &self,
         horizon: Horizon,
-        look: &mut dyn FnMut(f64) -> bool,
+        look: &mut dyn FnMut(Look) -> bool,
         followers: &DependentFlows<'_>,
     ) -> Option<Served> {
         let known = (0..).zip(&self.flows).filter(|(_, flow)| flow.from_s.is_finite());
@@ -217,7 +229,7 @@ impl Fluid {
         let mut clock = Clock::new(self);
         let mut marked = false;
         for event in 0u64.. {
-            if event.is_multiple_of(LOOK_EVERY) && !look(clock.share()) {
+            if event.is_multiple_of(LOOK_EVERY) && !look(clock.look()) {
                 return None;
             }
             let came = first_s(&coming).min(first_s(&clock.stopping));
@@ -280,13 +292,15 @@ impl<'a> Clock<'a> {
             stopping: Timed::default(),
             left: Vec::new(),
             failed: false,
+            split_work: 0,
         }
     }
 
-    fn share(&self) -> f64 {
+    fn look(&self) -> Look {
         let sized = self.fluid.flows.iter().filter(|flow| flow.ends()).count();
         let done = self.served.done_s.iter().flatten().count();
-        done as f64 / sized.max(1) as f64
+        let work = self.solver.work() + self.split_work;
+        Look { share: done as f64 / sized.max(1) as f64, work }
     }
 
     /// The route on which a flow leaves next, and when.
@@ -396,6 +410,8 @@ impl<'a> Clock<'a> {
             SplitDemand { paths: paths.map(Vec::as_slice).collect(), flows }
         };
         let demands: Vec<SplitDemand<'_>> = self.busy.iter().map(demand).collect();
+        let used = demands.iter().flat_map(|demand| &demand.paths).map(|path| path.len());
+        self.split_work += PROGRAM_STEPS * used.sum::<usize>() as u64;
         let found = split(&self.capacity, &demands);
         for (&id, &rate) in self.busy.iter().zip(&found.rates) {
             self.routes[id as usize].rate = rate;

@@ -66,6 +66,11 @@ impl TwoWay {
         self.crowded
     }
 
+    /// See [`MaxMin::work`].
+    pub fn work(&self) -> u64 {
+        self.solver.work()
+    }
+
     /// The rate of each flow of each demand, in bytes per second. `capacity` holds bytes per second
     /// by link.
     pub fn rates(&mut self, capacity: &[f64], demands: &[Demand<'_>]) -> &[f64] {

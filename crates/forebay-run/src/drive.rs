@@ -155,7 +155,9 @@ impl Drive<'_> {
     fn progress(&mut self) -> Progress {
         let completed = self.unfinished.completed(self.simulation);
         let until = Some(self.bounds.until).filter(|&until| until < Time::MAX);
-        Progress { now: self.simulation.now(), until, completed, flows: self.unfinished.ends }
+        let reference = (!self.options.without_reference).then_some(1.0);
+        let (now, flows) = (self.simulation.now(), self.unfinished.ends);
+        Progress { now, until, completed, flows, reference }
     }
 }
 

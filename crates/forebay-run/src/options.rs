@@ -39,6 +39,8 @@ pub struct RunOptions<'a> {
     pub record: Option<&'a dyn Record>,
     /// Do not work out the reference.
     pub without_reference: bool,
+    /// Work it out also where it takes long beside the run.
+    pub whole_reference: bool,
     /// References computed by other runs of the scenario; None: this run shares none.
     pub known: Option<&'a ReferenceCache>,
     /// Threads to use in the run, if its network can be divided among that many; 0 and 1: one. A
@@ -54,6 +56,8 @@ pub struct RunOptions<'a> {
     /// Clocks to measure costs with. Results do not depend on it; without clocks the costs of the
     /// result are zero, and progress is reported more often.
     pub clocks: Option<Clocks>,
+    /// Measure each sync window of a run in several threads, too, which slows it down.
+    pub clocks_windows: bool,
 }
 
 impl RunOptions<'_> {
@@ -115,16 +119,21 @@ pub struct Progress {
     pub completed: usize,
     /// Flows with an end.
     pub flows: usize,
+    /// The share of the reference that is worked out, which comes before the run; None: there is
+    /// none.
+    pub reference: Option<f64>,
 }
 
 impl Progress {
-    /// The share that is done, 0.0 to 1.0: of the time, or of the flows if that is more.
+    /// The share that is done, 0.0 to 1.0: of the time, or of the flows if that is more. The
+    /// reference counts as half of all.
     pub fn fraction(&self) -> f64 {
         let time = self.until.map_or(0.0, |until| {
             self.now.as_secs_f64() / until.as_secs_f64().max(f64::MIN_POSITIVE)
         });
         let flows = self.completed as f64 / self.flows.max(1) as f64;
-        time.max(flows).clamp(0.0, 1.0)
+        let run = time.max(flows).clamp(0.0, 1.0);
+        self.reference.map_or(run, |reference| (reference + run) / 2.0)
     }
 }
 

@@ -109,6 +109,15 @@ pub struct Parallel {
 pub struct Shares {
     /// Windows of simulated time between which the threads met.
     pub windows: u64,
+    /// What was measured in each window, if it was: see
+    /// [`RunOptions::clocks_windows`](crate::RunOptions::clocks_windows).
+    #[serde(flatten)]
+    pub measured: Option<WindowCosts>,
+}
+
+/// Costs that are measured window by window.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize)]
+pub struct WindowCosts {
     /// CPU time spent on events, all threads together, in seconds.
     pub work_cpu_s: f64,
     /// Sum over all windows of the work of the thread that had most, in seconds.
@@ -129,12 +138,12 @@ impl Parallel {
     /// Of a simulation that has ended.
     pub fn of(simulation: &Simulation) -> Parallel {
         let Effort { windows, work, critical_path, .. } = simulation.effort();
-        let shares = Shares {
-            windows,
+        let costs = WindowCosts {
             work_cpu_s: work.as_secs_f64(),
             critical_path_s: critical_path.as_secs_f64(),
             sync_share: simulation.effort().sync_share(),
         };
+        let shares = Shares { windows, measured: (!work.is_zero()).then_some(costs) };
         let threads = simulation.threads();
         Parallel {
             threads,

@@ -10,7 +10,7 @@ use crate::result::{Parallel, RunResult};
 use forebay_base::{DropReason, FlowId, LinkId, Time};
 use forebay_metrics::MAX_FLOWS_BY_PORT;
 use forebay_net::{LossModel, NetSpec};
-use forebay_reference::{Reference, Wanted, fluid_reference};
+use forebay_reference::{Look, Reference, Wanted, fluid_reference};
 use forebay_scenario::memory_estimate::{MemoryEstimate, RunMemory};
 use forebay_scenario::{LinkNames, Scenario, count_per_flow};
 use forebay_sim::{ConservationError, Options, Role, Simulation};
@@ -61,6 +61,7 @@ fn build_and_run(
         threads: options.threads,
         recording: options.recording.map(|recording| recording()),
         cpu_clock: options.clocks.map(|clocks| clocks.cpu),
+        clocks_windows: options.clocks_windows,
         ..Options::default()
     };
     let simulation = Simulation::new(&spec, seed, simulation_options);
@@ -108,15 +109,17 @@ fn reference(
     let RunStart { scenario, spec, seed, .. } = *start;
     let flows = spec.flows.iter().filter(|flow| !flow.is_endless()).count();
     let until = Some(bounds.until).filter(|&until| until < Time::MAX);
-    let mut look = |_| {
+    let mut look = |seen: Look| {
         if let Some(tell) = options.progress {
-            tell(&Progress { now: Time::ZERO, until, completed: 0, flows });
+            let reference = Some(seen.share);
+            tell(&Progress { now: Time::ZERO, until, completed: 0, flows, reference });
         }
         !options.is_cancelled()
     };
     let Bounds { from, until, clock, .. } = *bounds;
     let registry = &scenario.registry;
-    let wanted = Wanted { registry, spec, seed, from, until, clock };
+    let in_full = options.whole_reference;
+    let wanted = Wanted { registry, spec, seed, from, until, clock, in_full };
     let mut work = || {
         let mut cost = Cost::new(options.clocks);
         let (worked, _) = cost.charge(|| fluid_reference(&wanted, &mut look));

@@ -53,6 +53,9 @@ pub struct Options {
     pub recording: Option<Recording>,
     /// Measures [`Simulation::effort`].
     pub cpu_clock: Option<CpuClock>,
+    /// Measure each window with it, for work and critical path. That is a system call or two for
+    /// each window and partition: where windows are short, a large part of the run.
+    pub clocks_windows: bool,
 }
 
 /// Whether a run goes on.
@@ -165,7 +168,8 @@ impl Simulation {
         };
         let mut events = events_of_parts(spec, &owner, parts);
         let mut injections = injections_of_parts(options.injections, &owner, parts);
-        let rules = Rules { lookahead, ..rules_of(spec, options.cpu_clock) };
+        let clocks_windows = options.clocks_windows;
+        let rules = Rules { lookahead, clocks_windows, ..rules_of(spec, options.cpu_clock) };
         let start = |(here, mut fabric): (usize, Fabric<SimDriver>)| {
             fabric.start();
             let (events, injections) =
@@ -448,7 +452,7 @@ fn without_fast_path(spec: &NetSpec) -> NetSpec {
 fn rules_of(spec: &NetSpec, clock: Option<CpuClock>) -> Rules {
     let last_start = spec.flows.iter().filter_map(FlowSpec::known_start).max();
     let (lookahead, last_start) = (Span::ZERO, last_start.unwrap_or(Time::MAX));
-    Rules { lookahead, grid: grid(spec), last_start, clock }
+    Rules { lookahead, grid: grid(spec), last_start, clock, clocks_windows: false }
 }
 
 /// Events between two checks of conservation.

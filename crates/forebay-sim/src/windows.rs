@@ -26,7 +26,8 @@ use std::time::Duration;
 /// CPU time that the calling thread has used so far.
 pub type CpuClock = fn() -> Duration;
 
-/// The cost of a run in several threads, in CPU time. Zero without a clock.
+/// The cost of a run in several threads, in CPU time. Zero without a clock; work and critical path
+/// also where only the whole is measured.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Effort {
     /// Number of windows.
@@ -66,6 +67,8 @@ pub(crate) struct Rules {
     /// ended.
     pub last_start: Time,
     pub clock: Option<CpuClock>,
+    /// Each window is measured, not only the whole: two calls for each partition in it.
+    pub clocks_windows: bool,
 }
 
 impl Rules {
@@ -82,6 +85,9 @@ impl Rules {
     }
     fn cpu(&self) -> Duration {
         self.clock.map_or(Duration::ZERO, |clock| clock())
+    }
+    fn cpu_of_window(&self) -> Duration {
+        if self.clocks_windows { self.cpu() } else { Duration::ZERO }
     }
 }
 
@@ -286,9 +292,9 @@ impl<'a, 'p> Worker<'a, 'p> {
     fn pass_window(&mut self, number: usize, end: Time, read: &Exchange, write: &Exchange) {
         let mut part = self.part(number);
         self.open_mail(&mut part, number, read);
-        let started = self.rules.cpu();
+        let started = self.rules.cpu_of_window();
         part.run_window(end);
-        self.effort.work += self.rules.cpu().saturating_sub(started);
+        self.effort.work += self.rules.cpu_of_window().saturating_sub(started);
         let sent = part.site.fabric.export(&mut self.outgoing);
         for (to, mail) in self.outgoing.iter_mut().enumerate().filter(|(_, m)| !m.is_empty()) {
             std::mem::swap(&mut *write.mail(number, to), mail);

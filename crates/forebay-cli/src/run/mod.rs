@@ -249,6 +249,7 @@ impl Job<'_> {
                 cancel: Some(cancel),
                 record: Some(&outputs),
                 without_reference: args.results.no_reference,
+                whole_reference: args.results.reference,
                 threads: args.threads.min(cores()),
                 recording: recorded.map(|of| of.inputs),
                 ..RunOptions::default()

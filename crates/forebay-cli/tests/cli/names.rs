@@ -228,6 +228,27 @@ fn a_benchmark_without_its_files_says_what_is_missing() {
     assert_eq!(desk.forebay(&["bench", "--only", "s4"]).code, 2);
 }
 
+/// Of another machine with a warning; what is no report is refused with its name.
+#[test]
+fn a_benchmark_is_shown_beside_an_earlier_one() {
+    let desk = Desk::new();
+    let mut earlier = desk.forebay(&["bench", "--only", "s1", "--json"]).ok().json();
+    desk.file("before.json", earlier.to_string());
+    let beside = |desk: &Desk| desk.forebay(&["bench", "--only", "s1", "--compare", "before.json"]);
+    let text = beside(&desk).ok().stdout;
+    let row = text.lines().rfind(|line| line.trim_start().starts_with("s1 ")).expect("a row");
+    assert!(row.ends_with("same") && !text.contains("note:"), "{text}");
+    earlier["machine"] = "64 x something else".into();
+    desk.file("before.json", earlier.to_string());
+    assert!(beside(&desk).ok().stdout.contains("64 x something else"), "no warning");
+    for wrong in ["no JSON", "{}", r#"{"machine": "1 x a", "rows": [{"name": "s1"}]}"#] {
+        desk.file("before.json", wrong);
+        let refused = beside(&desk);
+        assert_eq!((refused.code, refused.stdout.as_str()), (2, ""), "{wrong}");
+        assert!(refused.stderr.contains("before.json"), "{}", refused.stderr);
+    }
+}
+
 #[test]
 fn names_are_listed_by_kind_and_as_json() {
     let desk = Desk::new();

@@ -36,6 +36,18 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "inrpp-dumbbell", work: Work::Scenario("inrpp/dumbbell", "inrpp") },
     Bench { name: "inrpp-detour", work: Work::Scenario("inrpp/detour-100", "inrpp") },
     Bench { name: "tcp-detour", work: Work::Scenario("inrpp/detour-100", "cubic") },
+    Bench { name: "short-flows", work: Work::Network(SHORT_FLOWS, "newreno") },
+    Bench { name: "shared-hosts", work: Work::Network(SHARED_HOSTS, "newreno") },
+    Bench { name: "s2-loss", work: Work::Changed("newreno", &["link_defaults.loss=0.000001"]) },
+    Bench { name: "s2-jitter", work: Work::Changed("newreno", &["link_defaults.jitter=100us"]) },
+    Bench { name: "s2-codel", work: Work::Changed("newreno", &[CODEL]) },
+    Bench { name: "s2-fq-codel", work: Work::Changed("cubic", &[FQ_CODEL]) },
+    Bench { name: "s2-bbr", work: Work::Changed("bbr", &[]) },
+    Bench { name: "s2-verus", work: Work::Changed("verus", &[]) },
+    Bench { name: "s2-rcp", work: Work::Changed("rcp", &[]) },
+    Bench { name: "s2-kickass", work: Work::Changed("kickass", &[]) },
+    Bench { name: "s2-inrpp", work: Work::Changed("inrpp", &[]) },
+    Bench { name: "cellular", work: Work::Scenario("verus/one-flow", "cubic") },
     Bench { name: "scale-4", work: Work::Scale(10_000) },
     Bench { name: "scale-5", work: Work::Scale(100_000) },
     Bench { name: "scale-6", work: Work::Scale(1_000_000) },
@@ -59,6 +71,10 @@ pub struct Bench {
 pub enum Work {
     /// A built-in scenario under a protocol.
     Scenario(&'static str, &'static str),
+    /// A scenario of the benchmark alone, under a protocol.
+    Network(&'static str, &'static str),
+    /// s2 under a protocol, with some of its keys set.
+    Changed(&'static str, &'static [&'static str]),
     /// This many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and
     /// gigabytes for the largest: only where it is named.
     Scale(usize),
@@ -66,6 +82,11 @@ pub enum Work {
     /// depend on their number. Only where it is named.
     Chain(usize),
 }
+
+const SHORT_FLOWS: &str = include_str!("networks/short-flows.toml");
+const SHARED_HOSTS: &str = include_str!("networks/shared-hosts.toml");
+const CODEL: &str = r#"link_defaults.queue={ discipline = "codel", limit = "2500000B" }"#;
+const FQ_CODEL: &str = r#"link_defaults.queue={ discipline = "fq-codel", limit = "2500000B" }"#;
 
 /// The environment variable that names the folder of S3's files.
 pub const BENCH_DATA_VARIABLE: &str = "FOREBAY_BENCH_DATA";
@@ -101,7 +122,7 @@ pub struct BenchOptions<'a> {
 pub struct BenchRow {
     /// Name of the scenario.
     pub name: String,
-    /// How a run used its threads; of several repetitions the one with the shortest critical path.
+    /// How the first run used its threads.
     #[serde(flatten)]
     pub parallel: Parallel,
     /// Packet-hops of one run.
@@ -173,6 +194,8 @@ pub struct BenchReport {
     pub rows: Vec<BenchRow>,
     /// Scenarios without a row.
     pub skipped: Vec<Skipped>,
+    /// The processor on which it was measured, as the system calls it.
+    pub machine: String,
     /// Figures of other simulators for the same scenarios, on the machine that each names.
     pub peers: &'static [Peer],
 }
@@ -211,10 +234,11 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
     if let Some(name) = options.only.iter().find(|name| !known(name)) {
         return Err(BenchError::Unknown(name.clone()));
     }
-    let mut report = BenchReport { peers: PEERS, ..BenchReport::default() };
+    let machine = machine();
+    let mut report = BenchReport { machine, peers: PEERS, ..BenchReport::default() };
     for bench in BENCHES {
         let wanted = if options.only.is_empty() {
-            matches!(bench.work, Work::Scenario(..))
+            !matches!(bench.work, Work::Scale(_) | Work::Chain(_))
         } else {
             options.only.iter().any(|only| only == bench.name)
         };
@@ -224,24 +248,48 @@ pub fn bench(options: &BenchOptions<'_>) -> Result<BenchReport, BenchError> {
         if let Some(tell) = options.progress {
             tell(bench.name);
         }
-        match bench.work {
-            Work::Scale(flows) => {
-                let of = Generated { network: scale::network, flows, ends: Time::MAX };
-                report.rows.push(measure_generated(bench.name, of, options)?);
-            }
-            Work::Chain(flows) => {
-                let of = Generated { network: chain::network, flows, ends: chain::CHAIN_ENDS };
-                report.rows.push(measure_generated(bench.name, of, options)?);
-            }
-            Work::Scenario(scenario, protocol) => match load(scenario, options)? {
-                Ok(scenario) => {
-                    report.rows.push(measure(bench.name, &scenario, protocol, options)?);
-                }
-                Err(why) => report.skipped.push(Skipped { name: bench.name.to_string(), why }),
-            },
+        match row(bench, options)? {
+            Ok(row) => report.rows.push(row),
+            Err(why) => report.skipped.push(Skipped { name: bench.name.to_string(), why }),
         }
     }
     Ok(report)
+}
+
+/// The row of this benchmark, or why there is none here.
+fn row(bench: &Bench, options: &BenchOptions<'_>) -> Result<Result<BenchRow, String>, BenchError> {
+    let (loaded, protocol) = match bench.work {
+        Work::Scale(flows) => {
+            let of = Generated { network: scale::network, flows, ends: Time::MAX };
+            return measure_generated(bench.name, of, options).map(Ok);
+        }
+        Work::Chain(flows) => {
+            let of = Generated { network: chain::network, flows, ends: chain::CHAIN_ENDS };
+            return measure_generated(bench.name, of, options).map(Ok);
+        }
+        Work::Scenario(scenario, protocol) => (load(scenario, options)?, protocol),
+        Work::Network(text, protocol) => {
+            (Ok(Scenario::parse(text, bench.name, &LoadOptions::default())?), protocol)
+        }
+        Work::Changed(protocol, keys) => {
+            let set = keys.iter().map(ToString::to_string).collect();
+            let changed = LoadOptions { set, ..LoadOptions::default() };
+            (Ok(Scenario::load("s2", &changed)?), protocol)
+        }
+    };
+    match loaded {
+        Ok(scenario) => measure(bench.name, &scenario, protocol, options).map(Ok),
+        Err(why) => Ok(Err(why)),
+    }
+}
+
+/// The processor and how many of it there are, for tables that are compared later.
+fn machine() -> String {
+    let known = std::fs::read_to_string("/proc/cpuinfo").unwrap_or_default();
+    let model = known.lines().find_map(|line| line.strip_prefix("model name")?.split_once(':'));
+    let model = model.map_or(std::env::consts::ARCH, |(_, name)| name.trim());
+    let cores = std::thread::available_parallelism().map_or(1, usize::from);
+    format!("{cores} x {model}")
 }
 
 /// The scenario, or why there is none here.
@@ -323,7 +371,7 @@ fn measure(
 /// The same run several times.
 struct Repeated {
     first: RunResult,
-    /// Of the run with the shortest critical path.
+    /// Of the first run.
     parallel: Parallel,
     /// Medians and shortest.
     cpu_s: f64,
@@ -340,9 +388,11 @@ fn repeat(
     run_options: &RunOptions<'_>,
     min_cpu_s: f64,
 ) -> Result<Repeated, RunError> {
-    let first = run_one(scenario, protocol, 1, run_options)?;
+    // Measuring each window slows a run down: once is enough.
+    let measured = RunOptions { clocks_windows: true, ..*run_options };
+    let first = run_one(scenario, protocol, 1, &measured)?;
     let (mut cpu_s, mut wall_s) = (vec![first.cpu_s], vec![first.wall_s]);
-    let mut parallel = first.parallel.clone();
+    let parallel = first.parallel.clone();
     let enough =
         |cpu_s: &[f64]| cpu_s.len() >= FEWEST_REPETITIONS && cpu_s.iter().sum::<f64>() >= min_cpu_s;
     while !enough(&cpu_s) && cpu_s.len() < MAX_REPETITIONS {
@@ -351,10 +401,6 @@ fn repeat(
         assert_eq!(again.trace_hash, first.trace_hash, "{name} twice with the same seed");
         cpu_s.push(again.cpu_s);
         wall_s.push(again.wall_s);
-        let path = |of: &Parallel| of.shares.map_or(0.0, |shares| shares.critical_path_s);
-        if path(&again.parallel) < path(&parallel) {
-            parallel = again.parallel;
-        }
     }
     let best = |seconds: &[f64]| seconds.iter().copied().fold(f64::INFINITY, f64::min);
     Ok(Repeated {

@@ -193,6 +193,7 @@ impl<'a> Jobs<'a> {
                 progress: Some(&tell),
                 known: Some(&self.known[job.experiment][job.setup][job.place]),
                 without_reference: !job.needs_reference(),
+                whole_reference: true,
                 ..RunOptions::default()
             };
             let result = self.run_into(index, run, folder);

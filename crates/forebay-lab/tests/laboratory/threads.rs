@@ -71,9 +71,13 @@ fn no_built_in_scenario_shows_its_threads() {
 #[test]
 fn a_result_says_how_it_used_its_threads() {
     let scenario = crate::scenario(&[]);
-    let json =
-        |threads| -> Value { serde_json::to_value(run(&scenario, "cubic", threads)).unwrap() };
-    let (one, two) = (json(1), json(2));
+    let json = |threads, clocks_windows| -> Value {
+        let options = RunOptions { without_reference: true, ..RunOptions::default() };
+        let options = RunOptions { threads, clocks_windows, ..options };
+        serde_json::to_value(run_one(&scenario, "cubic", 1, &options).unwrap()).unwrap()
+    };
+    let (one, two, plain) = (json(1, true), json(2, true), json(2, false));
+    assert!(plain["windows"].is_number() && plain["work_cpu_s"].is_null(), "{plain}");
     assert_eq!((&one["threads"], &two["threads"]), (&Value::from(1), &Value::from(2)));
     for key in ["windows", "work_cpu_s", "critical_path_s", "sync_share"] {
         assert!(one[key].is_null() && two[key].is_number(), "{key}");

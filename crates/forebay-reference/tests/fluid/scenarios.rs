@@ -46,7 +46,10 @@ fn reference(set: &[&str]) -> Reference {
 fn reference_of(text: &str, protocol: &str, set: &[&str]) -> Reference {
     let set = set.iter().map(ToString::to_string).collect();
     let scenario = Scenario::parse(text, "x.toml", &LoadOptions { set, ..LoadOptions::default() });
-    let scenario = scenario.unwrap_or_else(|error| panic!("{error}"));
+    work_out(&scenario.unwrap_or_else(|error| panic!("{error}")), protocol, true)
+}
+
+fn work_out(scenario: &Scenario, protocol: &str, in_full: bool) -> Reference {
     let wanted = Wanted {
         registry: &scenario.registry,
         spec: &scenario.build(protocol, 1).expect("builds"),
@@ -54,8 +57,29 @@ fn reference_of(text: &str, protocol: &str, set: &[&str]) -> Reference {
         from: Time::ZERO,
         until: Time::MAX,
         clock: FctClock::Established,
+        in_full,
     };
     fluid_reference(&wanted, &mut |_| true).expect("builds").expect("nobody stops it")
+}
+
+/// 3000 flows that start at once between random pairs, of sizes of their own: each departure gives
+/// all that are left new rates. Those of 100 flows are worked out beside the run, too.
+#[test]
+fn many_flows_have_no_reference_unless_it_is_wanted_in_full() {
+    let (network, _) = BOTH_WAYS.split_once("[[flows]]").expect("it has flows");
+    let network = network.replace("count = 4", "count = 60");
+    let beside_run = |flows: usize| {
+        let sizes = "bytes = { exponential = 30_000, max = 150_000 }";
+        let text = format!(
+            "{network}[[flows]]\nsrc = \"s{{}}\"\ndst = \"t{{}}\"\npairs = \"random\"\n\
+             count = {flows}\n{sizes}\n"
+        );
+        let scenario = Scenario::parse(&text, "x.toml", &LoadOptions::default());
+        work_out(&scenario.unwrap_or_else(|error| panic!("{error}")), "cubic", false)
+    };
+    let many = beside_run(3_000);
+    assert!(many.kind == "none" && many.why.contains("--reference"), "{}: {}", many.kind, many.why);
+    assert_eq!(beside_run(100).completed, 100);
 }
 
 /// 1000 packets each. Both ways have 1.25e6 / 1526 packets per second, with 26 bytes of ACKs for

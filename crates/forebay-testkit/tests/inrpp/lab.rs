@@ -134,7 +134,15 @@ pub struct Result {
 fn reference(spec: &NetSpec) -> Vec<Option<f64>> {
     let until = Time::MAX;
     let (from, clock) = (Time::ZERO, FctClock::Established);
-    let wanted = Wanted { registry: &Registry::default(), spec, seed: SEED, from, until, clock };
+    let wanted = Wanted {
+        registry: &Registry::default(),
+        spec,
+        seed: SEED,
+        from,
+        until,
+        clock,
+        in_full: true,
+    };
     let done = fluid_reference(&wanted, &mut |_| true).expect("sound").expect("to the end");
     assert_ne!(done.kind, "none", "{}", done.why);
     done.per_flow_fct_s

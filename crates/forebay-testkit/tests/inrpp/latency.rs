@@ -94,6 +94,7 @@ fn measure(text: &str, protocol: &str) -> Vec<(f64, f64, f64)> {
         from: Time::ZERO,
         until,
         clock,
+        in_full: true,
     };
     let reference = fluid_reference(&wanted, &mut |_| true).expect("sound").expect("whole");
     let of_size = |bytes: u64| {

@@ -97,7 +97,15 @@ fn run(seed: u64, queue: &str) -> [Sum; 2] {
     let mut sim = Simulation::new(&spec, seed, Options::default()).expect("sound");
     sim.run_until(Time::from_secs(300)).unwrap();
     let (from, until, clock) = (Time::ZERO, Time::MAX, FctClock::Syn);
-    let wanted = Wanted { registry: &scenario.registry, spec: &spec, seed, from, until, clock };
+    let wanted = Wanted {
+        registry: &scenario.registry,
+        spec: &spec,
+        seed,
+        from,
+        until,
+        clock,
+        in_full: true,
+    };
     let ideals = fluid_reference(&wanted, &mut |_| true).expect("sound").expect("to the end");
     let (mut sums, mut resent) = ([Sum::default(); 2], 0);
     for (i, flow) in spec.flows.iter().enumerate() {
