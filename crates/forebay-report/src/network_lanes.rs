@@ -124,8 +124,11 @@ mod tests {
         };
         let svg = network.svg();
         let lines = svg.split("<g class=\"w\"").skip(1);
-        let title = |line: &str| line.split(['<', '>']).nth(3).expect("a title").to_string();
-        lines.map(|line| title(&format!("<g{line}"))).collect()
+        let title = |line: &str| {
+            let (_, title) = line.split_once("<title>").expect("a title");
+            title.split_once("</title>").expect("its end").0.to_string()
+        };
+        lines.map(title).collect()
     }
 
     #[test]
