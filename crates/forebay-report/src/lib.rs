@@ -40,6 +40,7 @@ mod published;
 mod replace;
 mod results;
 mod scatter;
+mod scenario_text;
 pub mod schema;
 mod series;
 mod settings;

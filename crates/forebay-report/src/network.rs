@@ -1,10 +1,10 @@
 //! The network of a drawing: from the text of a scenario, or from a map.
 
 use super::network_ways::FlowWays;
+use super::scenario_text::{LinkText, NodeText, ScenarioFile};
 use forebay_base::Rate;
 use forebay_scenario::LinkNames;
 use forebay_topology::{Map, MapLink, MapNode, Role, positions};
-use serde::Deserialize;
 use std::collections::BTreeMap;
 use std::f64::consts::{PI, TAU};
 
@@ -53,80 +53,6 @@ pub(super) struct Way {
     pub cache_bytes: Option<[u64; 2]>,
     /// Share of the bytes for it that took a detour.
     pub detoured: f64,
-}
-
-/// The text of a scenario whose groups are expanded.
-#[derive(Deserialize)]
-pub(super) struct ScenarioFile {
-    #[serde(default)]
-    pub description: String,
-    #[serde(default)]
-    pub protocols: Vec<String>,
-    /// Variants of protocols.
-    #[serde(default)]
-    pub protocol: BTreeMap<String, toml::Table>,
-    #[serde(default)]
-    pub routes: RoutesText,
-    #[serde(default)]
-    pub routers: Vec<NodeText>,
-    #[serde(default)]
-    pub hosts: Vec<NodeText>,
-    #[serde(default)]
-    pub links: Vec<LinkText>,
-    #[serde(default)]
-    pub flows: Vec<FlowText>,
-}
-
-#[derive(Default, Deserialize)]
-#[serde(default)]
-pub(super) struct RoutesText {
-    pub trees: u8,
-    pub equal_costs: String,
-}
-
-#[derive(Deserialize)]
-pub(super) struct FlowText {
-    pub src: String,
-    pub dst: String,
-    pub protocol: Option<String>,
-    /// The links of both hosts.
-    pub paths: Option<Vec<[String; 2]>>,
-}
-
-#[derive(Deserialize)]
-#[serde(untagged)]
-pub(super) enum NodeText {
-    Name(String),
-    Table { name: String, at: Option<[f64; 2]>, role: Option<String> },
-}
-
-impl NodeText {
-    pub fn name(&self) -> &str {
-        let (NodeText::Name(name) | NodeText::Table { name, .. }) = self;
-        name
-    }
-}
-
-#[derive(Deserialize)]
-pub(super) struct LinkText {
-    pub a: String,
-    pub b: String,
-    name: Option<String>,
-    rate: Option<Rate>,
-    reverse: Option<ReverseText>,
-    pub weight: Option<u32>,
-}
-
-impl LinkText {
-    /// Its own name.
-    pub fn name(&self) -> String {
-        self.name.clone().unwrap_or_else(|| format!("{}-{}", self.a, self.b))
-    }
-}
-
-#[derive(Deserialize)]
-struct ReverseText {
-    rate: Option<Rate>,
 }
 
 /// A link between two nodes of a text, by number.

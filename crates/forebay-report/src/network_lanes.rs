@@ -1,7 +1,7 @@
 //! The ways of flows over several paths, drawn beside the links that they take.
 
 use super::escape::html;
-use super::network::Network;
+use super::network::{DrawnLink, Network};
 use super::network_ways::{FlowWay, MAX_FLOWS};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -19,7 +19,7 @@ pub(super) fn lanes(network: &Network, at: &[[f64; 2]], radius: f64, text: &mut 
     let mut taken: BTreeMap<[usize; 2], usize> = BTreeMap::new();
     for way in &network.flow_ways.ways {
         let mut points = Vec::new();
-        for [from, to] in way.steps(&network.links) {
+        for [from, to] in steps(way, &network.links) {
             let lane = taken.entry([from.min(to), from.max(to)]).or_default();
             points.extend(beside(at[from], at[to], BESIDE + APART * *lane as f64, radius));
             *lane += 1;
@@ -36,7 +36,7 @@ pub(super) fn lanes(network: &Network, at: &[[f64; 2]], radius: f64, text: &mut 
             "<g class=\"w\" fill=\"none\" stroke=\"{colour}\" stroke-width=\"1.8\" \
              stroke-linejoin=\"round\"><title>{}</title><path d=\"{line}\" \
              stroke-dasharray=\"7 4\"/><path d=\"{}\" fill=\"{colour}\"/></g>",
-            html(&way.title(network)),
+            html(&title(way, network)),
             arrow(before.last().copied().unwrap_or(last), last)
         );
     }
@@ -57,11 +57,32 @@ pub(super) fn legend(network: &Network) -> Vec<(String, String)> {
             String::new()
         };
         let line = format!(
-            "<path d=\"M0 0h14\" stroke=\"{colour}\" stroke-width=\"1.8\" stroke-dasharray=\"7 4\"/>"
+            "<path d=\"M0 0h14\" stroke=\"{colour}\" stroke-width=\"1.8\" \
+             stroke-dasharray=\"7 4\"/>"
         );
         (line, format!("path {path}{more}"))
     };
     entries.into_iter().enumerate().map(words).collect()
+}
+
+/// Flow and path, and the nodes on it.
+fn title(way: &FlowWay, network: &Network) -> String {
+    let FlowWay { flow, path, ends: [from, _], .. } = way;
+    let mut title = format!("flow {flow}, path {path}: {from}");
+    for [_, to] in steps(way, &network.links) {
+        title.push_str(" - ");
+        title.push_str(&network.nodes[to].name);
+    }
+    title
+}
+
+/// The drawn nodes from which and to which a way goes, link by link.
+fn steps(way: &FlowWay, links: &[DrawnLink]) -> Vec<[usize; 2]> {
+    let ends = |&id: &usize| {
+        let [a, b] = links.iter().find(|link| link.number == id / 2)?.ends;
+        Some(if id % 2 == 0 { [a, b] } else { [b, a] })
+    };
+    way.links.iter().filter_map(ends).collect()
 }
 
 fn colour(way: &FlowWay) -> &'static str {

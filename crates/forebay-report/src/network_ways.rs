@@ -1,6 +1,6 @@
 //! The ways of flows over several paths: which links each subflow takes.
 
-use super::network::{DrawnLink, Network, ScenarioFile};
+use super::scenario_text::ScenarioFile;
 use forebay_scenario::{Registry, Ways};
 use std::collections::BTreeMap;
 
@@ -94,26 +94,5 @@ impl FlowWays {
         let used =
             |way: &&FlowWay| way.path == 1 || way.protocol.as_deref().map_or(compared, multipath);
         FlowWays { ways: self.ways.iter().filter(used).cloned().collect(), ..self.clone() }
-    }
-}
-
-impl FlowWay {
-    /// Flow and path, and the nodes on it.
-    pub fn title(&self, network: &Network) -> String {
-        let FlowWay { flow, path, ends: [from, _], .. } = self;
-        let mut title = format!("flow {flow}, path {path}: {from}");
-        for [_, to] in self.steps(&network.links) {
-            title.push_str(" - ");
-            title.push_str(&network.nodes[to].name);
-        }
-        title
-    }
-    /// The drawn nodes from which and to which it goes, link by link.
-    pub fn steps(&self, links: &[DrawnLink]) -> Vec<[usize; 2]> {
-        let ends = |&id: &usize| {
-            let [a, b] = links.iter().find(|link| link.number == id / 2)?.ends;
-            Some(if id % 2 == 0 { [a, b] } else { [b, a] })
-        };
-        self.links.iter().filter_map(ends).collect()
     }
 }

@@ -1,7 +1,8 @@
 //! Contents of a folder of results in `summary.json` and `scenario.toml`.
 
 use super::error::ReportError;
-use super::network::{Network, ScenarioFile};
+use super::network::Network;
+use super::scenario_text::ScenarioFile;
 use forebay_metrics::{Means, Metrics, RunValues};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;

@@ -166,12 +166,15 @@ mod tests {
     fn progress_is_the_share_of_time_or_of_flows() {
         let until = Some(Time::from_secs(10));
         let at = |s, until, completed| {
-            Progress { now: Time::from_secs(s), until, completed, flows: 4 }.fraction()
+            let now = Time::from_secs(s);
+            Progress { now, until, completed, flows: 4, reference: None }.fraction()
         };
         assert_eq!((at(5, until, 1), at(1, until, 3), at(99, None, 1)), (0.5, 0.75, 0.25));
-        assert_eq!(
-            Progress { now: Time::ZERO, until: None, completed: 0, flows: 0 }.fraction(),
-            0.0
-        );
+        let nothing =
+            Progress { now: Time::ZERO, until: None, completed: 0, flows: 0, reference: None };
+        assert_eq!(nothing.fraction(), 0.0);
+        // The reference comes first, and is half of all.
+        let half = Progress { reference: Some(0.5), ..nothing };
+        assert_eq!(half.fraction(), 0.25);
     }
 }

@@ -75,9 +75,9 @@ fn what_waits_before_a_fast_link_is_what_a_slow_one_drains() {
     }
 }
 
-/// Endless flows over 10 Mbit/s that start 20 ms apart: four packets of each wait, of 1.2 ms, beside
-/// what the path needs, whatever the rate of the hosts. The first flow fills what all will need, and
-/// drains it at its share.
+/// Endless flows over 10 Mbit/s that start 20 ms apart: four packets of each wait, of 1.2 ms,
+/// beside what the path needs, whatever the rate of the hosts. The first flow fills what all will
+/// need, and drains it at its share.
 #[test]
 fn round_trips_are_four_packets_of_each_flow() {
     for hosts in ["100Mbit/s", "1Gbit/s", "10Gbit/s"] {

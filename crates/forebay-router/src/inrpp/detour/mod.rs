@@ -266,8 +266,8 @@ impl Detours {
         self.pace_at(now, at);
     }
 
-    /// What the link of `primary` serves in the time by which its detour over `via` is longer. That
-    /// is taken to be half of the round trip of a probe: the way to X. 0 if there is no such detour.
+    /// What the link of `primary` serves in the time by which its detour over `via` is longer,
+    /// which is taken to be half of a probe's round trip: the way to X. 0 without such a detour.
     #[inline]
     pub fn lag_bytes(&self, primary: PortId, via: PortId) -> u64 {
         self.find(via, primary).map_or(0, |at| self.pairs[at].lag_bytes)
