@@ -109,9 +109,8 @@ pub struct Settings {
     pub order: TurnOrder,
     /// Time between two probes of a detour, T_p. Range: 100us to 10s. Default: "10ms".
     pub probe_interval: Span,
-    /// Time between two decisions to open or close a detour, T_d. Below 5 probe_interval loads have
-    /// not settled since the last decision, and a note reports it. Range: probe_interval or more.
-    /// Default: 5 probe_interval. Example: "50ms".
+    /// Time for which a detour stays closed after one of its interfaces left the push state, T_d.
+    /// Range: probe_interval or more. Default: probe_interval. Example: "50ms".
     pub decision_interval: Span,
     /// Gain of the rate of detours. Range: more than 0, less than 0.555 (pi / (4 sqrt 2)). Default:
     /// 0.4.
@@ -149,8 +148,6 @@ pub struct Settings {
 }
 
 impl Settings {
-    /// Probes per decision below which loads have not settled (paper, section II-B).
-    pub const MIN_PROBES_PER_DECISION: u64 = 5;
     /// With alpha at or above it the rate of detours is not stable, by TeXCP's analysis.
     const ALPHA_BOUND: f64 = PI / (4.0 * SQRT_2);
 
@@ -196,7 +193,7 @@ impl Params for Settings {
     fn implied(&self, given: &dyn Fn(&str) -> bool, table: &Settings) -> Settings {
         let mut settings = table.clone();
         if given("probe_interval") {
-            settings.decision_interval = self.probe_interval * Settings::MIN_PROBES_PER_DECISION;
+            settings.decision_interval = self.probe_interval;
         }
         settings
     }
@@ -210,7 +207,7 @@ impl Default for Settings {
             pooled_turns: true,
             order: TurnOrder::Share,
             probe_interval: Span::from_millis(10),
-            decision_interval: Span::from_millis(50),
+            decision_interval: Span::from_millis(10),
             alpha: 0.4,
             load_weight: 1.0,
             push_packets: 2,

@@ -1,11 +1,9 @@
 //! Routers of INRPP in a run, and what a reader of results should know of them.
 
-use crate::format::fields::shown;
 use crate::keys::inrpp::NAME;
 use crate::resolve::routes::asymmetric;
 use crate::{Flow, Link, Scenario};
 use forebay_base::{IpVersion, NodeId};
-use forebay_router::inrpp::Settings;
 use std::collections::{BTreeMap, BTreeSet};
 
 impl Scenario {
@@ -42,15 +40,6 @@ impl Scenario {
                     .to_string(),
             );
             return notes;
-        }
-        let (probe, decision) = (settings.probe_interval, settings.decision_interval);
-        if decision < probe * Settings::MIN_PROBES_PER_DECISION {
-            notes.push(format!(
-                "inrpp: decision_interval ({}) is less than 5 probe_interval (5 x {}): detours are \
-                 opened and closed by loads that have not settled since the last decision",
-                shown(&decision),
-                shown(&probe)
-            ));
         }
         if !self.has_detour(&routers) {
             notes.push(

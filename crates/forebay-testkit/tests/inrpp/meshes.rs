@@ -95,13 +95,11 @@ fn paths_of_equal_cost_are_the_same_in_both_directions() {
 #[test]
 fn where_they_differ_senders_are_notified_on_data() {
     let set = ["routes.equal_costs=independent"];
-    // What routers that share a detour exchange is not used meanwhile. The second one takes 1.144,
-    // 1.114, 1.085, 1.040 with gamma (see the detours' law) = 0.3, 0.2, 0.1, 0, and 1.137 where
-    // T_d is T_p. Notices are not the cause: with symmetric routes it takes 1.070, with notices
-    // 1.049.
-    for (ring, bound) in rings().into_iter().zip([1.1, 1.16]) {
+    // The second one takes 1.144, 1.114, 1.085, 1.040 with gamma (see the detours' law) = 0.3, 0.2,
+    // 0.1, 0 and T_d of 5 T_p. Notices are not the cause.
+    for ring in rings() {
         let ring = ratio("ring, independent", &ring, &set);
-        assert!(ring <= bound, "{ring}");
+        assert!(ring <= 1.1, "{ring}");
     }
     for seed in 1..=4 {
         let mesh = ratio(&format!("mesh {seed}, independent"), &mesh(seed), &set);

