@@ -62,7 +62,7 @@ fn work_out(scenario: &Scenario, protocol: &str, in_full: bool) -> Reference {
     fluid_reference(&wanted, &mut |_| true).expect("builds").expect("nobody stops it")
 }
 
-/// 3000 flows that start at once between random pairs, of sizes of their own: each departure gives
+/// 12 000 flows that start at once between random pairs, of sizes of their own: each departure gives
 /// all that are left new rates. Those of 100 flows are worked out beside the run, too.
 #[test]
 fn many_flows_have_no_reference_unless_it_is_wanted_in_full() {
@@ -77,7 +77,7 @@ fn many_flows_have_no_reference_unless_it_is_wanted_in_full() {
         let scenario = Scenario::parse(&text, "x.toml", &LoadOptions::default());
         work_out(&scenario.unwrap_or_else(|error| panic!("{error}")), "cubic", false)
     };
-    let many = beside_run(3_000);
+    let many = beside_run(12_000);
     assert!(many.kind == "none" && many.why.contains("--reference"), "{}: {}", many.kind, many.why);
     assert_eq!(beside_run(100).completed, 100);
 }
