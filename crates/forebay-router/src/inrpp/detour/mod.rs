@@ -25,7 +25,7 @@
 //! against each other: excess is greedy, so that each detour is filled to its share.
 //!
 //! **Bursts** may be over before a probe is answered. So detours stay open, and are probed, for
-//! [`LINGER`] after the last excess. What waits takes one only where the link would serve it later
+//! `LINGER` after the last excess. What waits takes one only where the link would serve it later
 //! than the detour, which is longer, brings it: [`Detours::lag_bytes`].
 //!
 //! **Idle** routers send nothing and have no timeout.
@@ -171,7 +171,7 @@ impl Detours {
 
     /// `port` leaves the push state (`excess`), or returns to it.
     ///
-    /// While it has excess, and for [`LINGER`] after that, its own detours are probed. As part of
+    /// While it has excess, and for `LINGER` after that, its own detours are probed. As part of
     /// other routers' detours it is closed at once: routers that asked for it get feedback without
     /// waiting for their next probe.
     pub fn demand(&mut self, now: Time, port: PortId, excess: bool, out: &mut Outbox) {
