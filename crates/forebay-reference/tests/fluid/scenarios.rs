@@ -62,8 +62,8 @@ fn work_out(scenario: &Scenario, protocol: &str, in_full: bool) -> Reference {
     fluid_reference(&wanted, &mut |_| true).expect("builds").expect("nobody stops it")
 }
 
-/// 12 000 flows that start at once between random pairs, of sizes of their own: each departure gives
-/// all that are left new rates. Those of 100 flows are worked out beside the run, too.
+/// 12 000 flows that start at once between random pairs, of sizes of their own: each departure
+/// gives all that are left new rates. Those of 100 flows are worked out beside the run, too.
 #[test]
 fn many_flows_have_no_reference_unless_it_is_wanted_in_full() {
     let (network, _) = BOTH_WAYS.split_once("[[flows]]").expect("it has flows");

@@ -44,11 +44,11 @@
 use core::f64::consts::SQRT_2;
 use forebay_base::Span;
 
-/// gamma of (2"): part of the detoured load that changes hands per step. XCP's; below alpha it damps
-/// the loop. The larger, the more is left unused: six routers in a ring with chords take 1.01, 1.02,
-/// 1.04, 1.07 of the reference's completion time with 0.05, 0.1, 0.2, 0.3, and with asymmetric
-/// routes 1.07, 1.08, 1.12, 1.14. The smaller, the later the split is fair: within 60 steps with 0.1,
-/// 20 with 0.3.
+/// gamma of (2"): part of the detoured load that changes hands per step. XCP's; below alpha it
+/// damps the loop. The larger, the more is left unused: six routers in a ring with chords take
+/// 1.01, 1.02, 1.04, 1.07 of the reference's completion time with 0.05, 0.1, 0.2, 0.3, and with
+/// asymmetric routes 1.07, 1.08, 1.12, 1.14. The smaller, the later the split is fair: within 60
+/// steps with 0.1, 20 with 0.3.
 const SHUFFLE: f64 = 0.1;
 
 /// Length of a packet on a detour at most, or nearly so.

@@ -19,10 +19,10 @@
 //! before did, and the loop has the shortest delay that there can be.
 //!
 //! **T_d.** A detour that had to close because an interface left the push state opens again T_d
-//! after the last such sign at the earliest. That is T_p, as loads are those of the last T_p. With 5
-//! T_p, where two detours that share a link fill it at once, both pause and begin again together:
-//! they have half of the link. Rates follow each answer, not T_d. Several detours of one primary are not weighed
-//! against each other: excess is greedy, so that each detour is filled to its share.
+//! after the last such sign at the earliest. That is T_p, as loads are those of the last T_p. With
+//! 5 T_p, where two detours that share a link fill it at once, both pause and begin again together:
+//! they have half of the link. Rates follow each answer, not T_d. Several detours of one primary
+//! are not weighed against each other: excess is greedy, so that each is filled to its share.
 //!
 //! **Bursts** may be over before a probe is answered. So detours stay open, and are probed, for
 //! `LINGER` after the last excess. What waits takes one only where the link would serve it later

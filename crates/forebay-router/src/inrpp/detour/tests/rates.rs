@@ -74,8 +74,8 @@ fn steps_to_fair(world: &mut World, step: Span) -> Option<u64> {
     None
 }
 
-/// A step leaves 0.9 of the distance at best, so that 22 leave a tenth of it; phi takes part of what
-/// is shuffled.
+/// A step leaves 0.9 of the distance at best, so that 22 leave a tenth of it; phi takes part of
+/// what is shuffled.
 #[test]
 fn two_routers_share_a_spare_link_in_halves() {
     for delay in [ms(1), ms(5), ms(10), ms(30)] {
