@@ -51,7 +51,7 @@ pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(),
     } else {
         out.write_all(text(&report, paint).as_bytes())?;
     }
-    if let Some(before) = before.filter(|_| !args.json) {
+    if let Some(before) = before {
         out.write_all(before.beside(&report, paint).as_bytes())?;
     }
     Ok(())

@@ -71,8 +71,8 @@ impl MaxMin {
         self.degraded
     }
 
-    /// Steps since the start: links of demands, and 100 for each link and detour of a linear
-    /// program. The same on every machine.
+    /// Steps since the start: links of demands, and `PROGRAM_STEPS` for each link and detour of a
+    /// linear program. The same on every machine.
     pub fn work(&self) -> u64 {
         self.work
     }

@@ -86,9 +86,10 @@ impl FlowWays {
     }
     /// Those that flows use under any of `protocols`: without MPTCP, the first of each flow.
     pub fn used_under(&self, protocols: &[&str]) -> FlowWays {
+        let registry = Registry::default();
         let multipath = |name: &str| {
             let of = self.variants.get(name).map_or(name, String::as_str);
-            Registry::default().algorithm(of).is_some_and(|of| of.is_multipath())
+            registry.algorithm(of).is_some_and(|of| of.is_multipath())
         };
         let compared = protocols.iter().any(|name| multipath(name));
         let used =
