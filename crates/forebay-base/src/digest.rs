@@ -29,9 +29,11 @@ impl Digest {
     /// Fold bytes in, their number too.
     pub fn bytes(&mut self, bytes: &[u8]) {
         self.word(bytes.len() as u64);
-        for chunk in bytes.chunks(8) {
+        let (words, rest) = bytes.as_chunks::<8>();
+        words.iter().for_each(|word| self.word(u64::from_le_bytes(*word)));
+        if !rest.is_empty() {
             let mut word = [0u8; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
+            word[..rest.len()].copy_from_slice(rest);
             self.word(u64::from_le_bytes(word));
         }
     }
@@ -45,6 +47,22 @@ impl Digest {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// Of bytes as of their words, the last one filled up with zeros, after their number.
+    #[test]
+    fn bytes_are_words() {
+        let bytes: [u8; 20] = core::array::from_fn(|at| at as u8 + 1);
+        for len in 0..bytes.len() {
+            let (mut by_bytes, mut by_words) = (Digest::default(), Digest::default());
+            by_bytes.bytes(&bytes[..len]);
+            by_words.word(len as u64);
+            let byte = |at: usize| if at < len { u64::from(bytes[at]) } else { 0 };
+            for from in (0..len).step_by(8) {
+                by_words.word((0..8).fold(0, |word, at| word | byte(from + at) << (8 * at)));
+            }
+            assert_eq!(by_bytes, by_words, "{len} bytes");
+        }
+    }
 
     #[test]
     fn order_and_length_matter() {

@@ -8,6 +8,7 @@ use crate::options::OptionList;
 use alloc::collections::{BTreeMap, VecDeque};
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::cell::Cell;
 use core::num::NonZeroU32;
 
 /// Names a cold part, or none.
@@ -199,6 +200,43 @@ pub struct Arena {
     /// datagram here. None in the only arena of a run.
     named: Option<BTreeMap<u64, Handle>>,
     bodies: Bodies,
+    digests: OpaqueDigests,
+}
+
+/// By slot of a cold part: the digest before and after the body of an opaque packet there was
+/// folded in, if it was. A packet is signed where it comes and where it leaves.
+#[derive(Debug, Default)]
+struct OpaqueDigests(Vec<Cell<Option<[Digest; 2]>>>);
+
+impl OpaqueDigests {
+    /// The slot gets a body that is signed.
+    fn expect(&mut self, slot: u32) {
+        if self.0.len() <= slot as usize {
+            self.0.resize(slot as usize + 1, Cell::default());
+        }
+    }
+    /// What was folded in may change.
+    #[inline]
+    fn forget(&mut self, slot: u32) {
+        if let Some(digest) = self.0.get_mut(slot as usize) {
+            digest.set(None);
+        }
+    }
+    /// `digest` after `fold`, which folds the body in.
+    fn of(&self, slot: u32, digest: Digest, fold: impl FnOnce(&mut Digest)) -> Digest {
+        let kept = self.0.get(slot as usize);
+        if let Some([before, after]) = kept.and_then(Cell::get)
+            && before == digest
+        {
+            return after;
+        }
+        let mut after = digest;
+        fold(&mut after);
+        if let Some(kept) = kept {
+            kept.set(Some([digest, after]));
+        }
+        after
+    }
 }
 
 impl Arena {
@@ -213,6 +251,12 @@ impl Arena {
     pub fn insert(&mut self, cold: Cold) -> Handle {
         Handle::of_slot(self.colds.insert(cold))
     }
+    /// The same for an opaque packet.
+    pub(super) fn insert_opaque(&mut self, cold: Cold) -> Handle {
+        let handle = self.insert(cold);
+        self.digests.expect(handle.slot());
+        handle
+    }
     /// The cold part of a handle. Panics on a handle that was freed.
     #[inline]
     pub fn cold(&self, handle: Handle) -> &Cold {
@@ -221,6 +265,7 @@ impl Arena {
     /// The cold part of a handle, to change.
     #[inline]
     pub fn cold_mut(&mut self, handle: Handle) -> &mut Cold {
+        self.digests.forget(handle.slot());
         self.colds.get_mut(handle.slot())
     }
     /// Load the cold part of a packet that is needed soon. Nothing waits for it: the processor goes
@@ -248,10 +293,11 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let bodies = &mut self.bodies;
+        let (bodies, digests) = (&mut self.bodies, &mut self.digests);
         let datagram = self.colds.end(handle.slot(), |cold| {
             if let Some(body) = cold.body.take() {
                 bodies.keep(body);
+                digests.forget(handle.slot());
             }
             cold.piece?.datagram
         });
@@ -342,6 +388,7 @@ impl Arena {
     #[cold]
     pub(super) fn pack_cold(&mut self, handle: Handle, packed: &mut PackedColds) {
         let cold = self.colds.remove(handle.slot());
+        self.digests.forget(handle.slot());
         let datagram = cold.piece.and_then(|p| p.datagram);
         packed.colds.push_back(cold);
         let Some(at) = datagram else { return };
@@ -414,11 +461,11 @@ impl Arena {
             digest.options(&cold.tcp_options);
             return digest.finish();
         }
-        Arena::digest_rest(packet, cold, digest)
+        self.digest_rest(packet, cold, digest)
     }
     /// The same from the IP options on.
     #[inline(never)]
-    fn digest_rest(packet: &Packet, cold: &Cold, mut digest: Digest) -> u64 {
+    fn digest_rest(&self, packet: &Packet, cold: &Cold, mut digest: Digest) -> u64 {
         digest.options(&cold.ip_options);
         digest.options(&cold.tcp_options);
         if let (Kind::Fragment, Some(piece)) = (packet.kind(), cold.piece) {
@@ -427,7 +474,8 @@ impl Arena {
             );
         }
         if let (Some(body), Kind::Opaque) = (&cold.body, packet.kind()) {
-            digest_opaque(&mut digest, packet.version(), body);
+            let fold = |digest: &mut Digest| digest_opaque(digest, packet.version(), body);
+            digest = self.digests.of(packet.cold().slot(), digest, fold);
         }
         digest.finish()
     }
@@ -497,6 +545,41 @@ mod tests {
         }
         bytes[1] ^= 4;
         assert_ne!(make(&bytes), digest, "DSCP");
+    }
+
+    /// Against an arena in which nothing was signed before.
+    #[test]
+    fn an_opaque_digest_is_of_what_is_there_now() {
+        let bytes = |fill: u8| -> Arc<[u8]> {
+            let mut bytes = [fill; 100];
+            bytes[0] = 0x45;
+            bytes.into()
+        };
+        let make = |fill, arena: &mut Arena| {
+            let cold = Cold { body: Some(bytes(fill)), ..Cold::default() };
+            Packet::opaque(IpVersion::V4, (crate::Addr(1), crate::Addr(2)), None, cold, arena)
+        };
+        let fresh = |fill, ecn| {
+            let mut arena = Arena::default();
+            let mut packet = make(fill, &mut arena);
+            packet.set_ecn(ecn);
+            packet.digest(&arena)
+        };
+        let mut arena = Arena::default();
+        let mut packet = make(1, &mut arena);
+        let slot = packet.cold();
+        for ecn in [Ecn::NotEct, Ecn::NotEct, Ecn::Ce, Ecn::Ce, Ecn::NotEct] {
+            packet.set_ecn(ecn);
+            assert_eq!(packet.digest(&arena), fresh(1, ecn), "{ecn:?}");
+        }
+        let copy = arena.duplicate(&packet);
+        packet.cold_mut(&mut arena).body = Some(bytes(2));
+        assert_eq!(packet.digest(&arena), fresh(2, Ecn::NotEct), "changed");
+        assert_eq!(copy.digest(&arena), fresh(1, Ecn::NotEct), "a copy");
+        arena.free(packet);
+        let next = make(3, &mut arena);
+        assert_eq!(next.cold(), slot);
+        assert_eq!(next.digest(&arena), fresh(3, Ecn::NotEct), "the next there");
     }
 
     #[test]

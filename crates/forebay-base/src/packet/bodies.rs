@@ -4,11 +4,14 @@
 use alloc::sync::Arc;
 use alloc::vec::Vec;
 
-/// Buffers are kept in so many classes of lengths, and so many in each.
+/// Buffers are kept in so many classes of lengths, and so many in each: a driver on real interfaces
+/// takes that many packets at once.
 const CLASSES: usize = 64;
-const MAX_OF_CLASS: usize = 16;
+const MAX_OF_CLASS: usize = 256;
 /// Longer buffers are not kept: those of jumbo frames are.
 const MAX_KEPT_BYTES: usize = 9216;
+/// Bytes of all that are kept.
+const MAX_BYTES: usize = 4 << 20;
 
 /// How often buffers were needed.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -24,6 +27,7 @@ pub struct BodyCounts {
 pub(super) struct Bodies {
     /// By class; none until the first is kept.
     spare: Vec<Vec<Arc<[u8]>>>,
+    spare_bytes: usize,
     pub counts: BodyCounts,
 }
 
@@ -34,6 +38,7 @@ impl Bodies {
             && let Some(at) = class.iter().rposition(|spare| spare.len() == bytes.len())
         {
             let mut body = class.swap_remove(at);
+            self.spare_bytes -= body.len();
             if let Some(room) = Arc::get_mut(&mut body) {
                 room.copy_from_slice(bytes);
                 self.counts.reused += 1;
@@ -52,11 +57,16 @@ impl Bodies {
         if self.spare.is_empty() {
             self.spare.resize_with(CLASSES, Vec::new);
         }
+        // What is kept may be of lengths that no longer come.
+        if self.spare_bytes + body.len() > MAX_BYTES {
+            self.spare.iter_mut().for_each(Vec::clear);
+            self.spare_bytes = 0;
+        }
         let class = &mut self.spare[body.len() % CLASSES];
         if class.len() == MAX_OF_CLASS {
-            // A class may hold lengths that no longer come.
-            class.swap_remove(0);
+            self.spare_bytes -= class.swap_remove(0).len();
         }
+        self.spare_bytes += body.len();
         class.push(body);
     }
 }
@@ -86,12 +96,21 @@ mod tests {
         let new = bodies.fill(b"SHARED");
         assert_eq!((&*shared, &*new), (&b"shared"[..], &b"SHARED"[..]));
         bodies.keep(vec![0; MAX_KEPT_BYTES + 1].into());
-        // 65 lengths of each class, thrice.
-        for len in (0..65 * CLASSES).cycle().take(3 * 65 * CLASSES) {
-            let body = bodies.fill(&vec![7; len]);
-            bodies.keep(body);
+        // Each length thrice; and so many of one class that they are too many.
+        let of_each = (0..65 * CLASSES).cycle().take(3 * 65 * CLASSES);
+        let of_one = (0..2 * MAX_OF_CLASS).map(|number| number % 8 * CLASSES);
+        for lens in [of_each.collect::<Vec<_>>(), of_one.collect()] {
+            for each in lens.chunks(2 * MAX_OF_CLASS) {
+                // All at once.
+                let made: Vec<_> = each.iter().map(|&len| bodies.fill(&vec![7; len])).collect();
+                made.into_iter().for_each(|body| bodies.keep(body));
+                let kept: Vec<usize> = bodies.spare.iter().map(Vec::len).collect();
+                assert!(kept.iter().all(|&kept| kept <= MAX_OF_CLASS), "{kept:?}");
+                let bytes: usize = bodies.spare.iter().flatten().map(|body| body.len()).sum();
+                assert_eq!(bytes, bodies.spare_bytes);
+                assert!(bytes <= MAX_BYTES, "{bytes}");
+            }
         }
-        let kept: Vec<usize> = bodies.spare.iter().map(Vec::len).collect();
-        assert!(kept.iter().all(|&kept| kept <= MAX_OF_CLASS), "{kept:?}");
+        assert_eq!(bodies.spare[0].len(), MAX_OF_CLASS);
     }
 }

@@ -64,7 +64,7 @@ impl Packet {
         }
         assert!(len >= packet.header_len(), "opaque bytes end within the IP header");
         packet.set_visible_ports(ports);
-        packet.cold = arena.insert(cold);
+        packet.cold = arena.insert_opaque(cold);
         packet
     }
 
