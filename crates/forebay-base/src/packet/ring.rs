@@ -61,6 +61,13 @@ impl PacketRing {
         self.leave();
         Some(packet)
     }
+    /// Take the last packet out.
+    pub fn pop_back(&mut self) -> Option<Packet> {
+        let last = self.len.checked_sub(1)?;
+        let packet = self.slots[self.slot(last)].0.bitwise_copy();
+        self.len = last;
+        Some(packet)
+    }
     /// The first packet ends, if there is one.
     #[inline]
     pub fn end_front(&mut self, arena: &mut Arena) {
@@ -191,6 +198,9 @@ mod tests {
                 1 | 2 if fills => {
                     rings[at].push_back(packet(number));
                     queues[at].push_back(number);
+                }
+                _ if number % 5 == 0 => {
+                    assert_eq!(rings[at].pop_back().map(|p| seq(&p)), queues[at].pop_back());
                 }
                 _ => assert_eq!(rings[at].pop_front().map(|p| seq(&p)), queues[at].pop_front()),
             }

@@ -2,7 +2,7 @@
 //! [`QueuedLink`].
 
 use crate::channel::{AnyChannel, ConstantRate, TokenBucket, TraceChannel};
-use crate::early_transit::EarlyTransitPlan;
+use crate::early_transit::{EarlyTransitPlan, LinkChange};
 use crate::link::{AnyLink, FifoLink, QueuedLink};
 use crate::spec::{ChannelSpec, LinkSpec, NetSpec};
 use alloc::boxed::Box;
@@ -13,7 +13,7 @@ use forebay_queue::{AnyDiscipline, Pipeline, PortInit};
 pub(super) fn build_links(
     spec: &NetSpec,
     seed: u64,
-    changed: &[bool],
+    changes: &[LinkChange],
     all_queued: bool,
     plan: &mut EarlyTransitPlan,
 ) -> Vec<AnyLink> {
@@ -34,8 +34,13 @@ pub(super) fn build_links(
         }
         let scheme = link.scheme.build(port_init(link, id, seed, Stream::PortScheme));
         let pipeline = Pipeline::new(scheme, discipline);
-        let steady =
-            !all_queued && !changed[i] && !link.wire.loses() && link.wire.middlebox.is_none();
+        let wire = &link.wire;
+        let settled = match changes[i] {
+            LinkChange::Nothing => true,
+            LinkChange::Carrier => wire.is_even(),
+            LinkChange::Event => false,
+        };
+        let steady = !all_queued && settled && !wire.loses() && wire.middlebox.is_none();
         let queued = queued_link(link, id, pipeline, seed, steady);
         if queued.is_direct() {
             plan.is_direct(id);

@@ -13,7 +13,7 @@ mod walk;
 pub(crate) use addresses::V4_ADDRESSES;
 pub use host::HostBuilder;
 
-use crate::early_transit::{EarlyTransitPlan, Guards, Ways, changed_links};
+use crate::early_transit::{EarlyTransitPlan, Guards, Ways, link_changes};
 use crate::link::{AnyLink, FifoLink};
 use crate::node::Node;
 use crate::ports::PortTable;
@@ -85,15 +85,15 @@ impl Network {
         all_queued: bool,
         guards: Guards,
     ) -> Result<Network, SpecError> {
-        Network::build_failing(spec, seed, all_queued, guards, &[])
+        Network::build_over_wires(spec, seed, all_queued, guards, &[])
     }
-    /// The same where these links may fail at any time, though no event says so.
-    pub(crate) fn build_failing(
+    /// The same where `exits` leave over real wires, which may be lost at any time.
+    pub(crate) fn build_over_wires(
         spec: &NetSpec,
         seed: u64,
         all_queued: bool,
         guards: Guards,
-        may_fail: &[LinkId],
+        exits: &[LinkId],
     ) -> Result<Network, SpecError> {
         check::check_names(spec)?;
         let ports = PortTable::new(spec);
@@ -112,9 +112,9 @@ impl Network {
             return Err(SpecError::TooManyAddresses(routes.addresses()));
         }
         let plan = AddressPlan::default().with_prefixes(prefixes);
-        let changed = changed_links(spec, may_fail);
-        let mut early_transit = EarlyTransitPlan::new(spec, &nodes, &changed, all_queued, guards);
-        let links = links::build_links(spec, seed, &changed, all_queued, &mut early_transit);
+        let changes = link_changes(spec, exits);
+        let mut early_transit = EarlyTransitPlan::new(spec, &nodes, &changes, all_queued, guards);
+        let links = links::build_links(spec, seed, &changes, all_queued, &mut early_transit);
         let ways = Ways {
             spec,
             ports: &ports,

@@ -17,7 +17,7 @@ use forebay_router::{AnyForwarding, Forwarding};
 pub enum Ineligible {
     /// Every link is built the general way.
     General,
-    /// An event changes or fails the link.
+    /// An event changes or fails the link, or it may lose its wire.
     Changes,
     /// The link loses packets.
     Loss,
@@ -141,23 +141,25 @@ pub struct EarlyTransitPlan {
 }
 
 impl EarlyTransitPlan {
-    /// The plan of a network whose upstreams are not known yet. `changed`: see [`changed_links`].
+    /// The plan of a network whose upstreams are not known yet. `changes`: see [`link_changes`].
     /// `general` refuses every link.
     pub(crate) fn new(
         spec: &NetSpec,
         nodes: &[Node],
-        changed: &[bool],
+        changes: &[LinkChange],
         general: bool,
         guards: Guards,
     ) -> EarlyTransitPlan {
         let holding_nodes = holding_nodes(spec, nodes, guards);
-        let planned = |(i, &changed): (usize, &bool)| {
+        let planned = |(i, &change): (usize, &LinkChange)| {
             let link = &spec.links[i];
             let refused = |guard, holds| guards.has(guard) && holds;
             let scheme = !matches!(link.scheme, SchemeSpec::None);
             let departures = match (&link.channel, holding_nodes[link.from.index()]) {
                 _ if general => Err(Ineligible::General),
-                _ if refused(Guard::Unchanged, changed) => Err(Ineligible::Changes),
+                _ if refused(Guard::Unchanged, change > LinkChange::Nothing) => {
+                    Err(Ineligible::Changes)
+                }
                 _ if refused(Guard::Lossless, link.wire.loses()) => Err(Ineligible::Loss),
                 _ if refused(Guard::NoJitter, !link.wire.is_even()) => Err(Ineligible::Jitter),
                 _ if refused(Guard::NoScheme, scheme) => Err(Ineligible::Scheme),
@@ -175,7 +177,7 @@ impl EarlyTransitPlan {
             _ => None,
         };
         EarlyTransitPlan {
-            links: changed.iter().enumerate().map(planned).collect(),
+            links: changes.iter().enumerate().map(planned).collect(),
             general,
             guards,
             route_changes: spec.events.iter().filter_map(|e| change(&e.event)).collect(),
@@ -240,24 +242,35 @@ impl EarlyTransitPlan {
     }
 }
 
-/// Links that an event of the network changes or fails, and those that may fail without one.
-pub(crate) fn changed_links(spec: &NetSpec, may_fail: &[LinkId]) -> Vec<bool> {
-    let mut changed = vec![false; spec.links.len()];
-    may_fail.iter().for_each(|link| changed[link.index()] = true);
+/// What may happen to a link during a run.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum LinkChange {
+    /// Nothing.
+    Nothing,
+    /// It loses the wire that it leaves over, and gets it back; no event names it.
+    Carrier,
+    /// An event of the network changes or fails it.
+    Event,
+}
+
+/// By link what may happen to it; those of `exits` may lose their wires.
+pub(crate) fn link_changes(spec: &NetSpec, exits: &[LinkId]) -> Vec<LinkChange> {
+    let mut changes = vec![LinkChange::Nothing; spec.links.len()];
+    exits.iter().for_each(|link| changes[link.index()] = LinkChange::Carrier);
     for event in &spec.events {
         match event.event {
             NetEvent::Rate(l, _)
             | NetEvent::Delay(l, _)
             | NetEvent::Loss(l, _)
             | NetEvent::Down(l)
-            | NetEvent::Up(l) => changed[l.index()] = true,
+            | NetEvent::Up(l) => changes[l.index()] = LinkChange::Event,
             NetEvent::Restart(_)
             | NetEvent::Route { .. }
             | NetEvent::Forge(_)
             | NetEvent::Replay(_) => {}
         }
     }
-    changed
+    changes
 }
 
 /// Of each node why the links downstream of it are queued, if they are: its forwarding wants to

@@ -15,7 +15,7 @@ mod conditions;
 mod guards;
 mod upstream;
 
-pub(crate) use conditions::{ArrivalPath, Setting, changed_links};
+pub(crate) use conditions::{ArrivalPath, LinkChange, Setting, link_changes};
 pub use conditions::{EarlyTransitPlan, Ineligible, LinkEarlyTransit};
 pub use guards::{Guard, Guards};
 pub(crate) use upstream::{Upstreams, Ways};

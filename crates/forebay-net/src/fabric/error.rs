@@ -15,9 +15,11 @@ pub enum DriverError {
     NoNode(NodeId),
     /// Early transit may have acted until this time, which is after the packet or event.
     LookedAhead(Time),
-    /// No event of the spec names this link, so it was built not to change; or it is not here; or
-    /// it leaves over no wire.
+    /// No event of the spec names this link, so it was built not to change; or it is not here.
     CannotChange(LinkId),
+    /// The link does not leave from here, or the fabric was not built for real wires: there is no
+    /// carrier to lose.
+    NoRealWire(LinkId),
     /// No event of the spec changes this route of the node, and early transit relies on it.
     FixedRoute(NodeId),
 }
@@ -37,6 +39,9 @@ impl fmt::Display for DriverError {
             }
             DriverError::CannotChange(link) => {
                 write!(f, "link {} was built not to change: no event of the spec names it", link.0)
+            }
+            DriverError::NoRealWire(link) => {
+                write!(f, "link {} leaves over no real wire that could be lost", link.0)
             }
             DriverError::FixedRoute(node) => {
                 write!(f, "no event of the spec changes this route of node {}", node.0)

@@ -2,7 +2,7 @@
 
 use super::transit::port_context;
 use super::{Driver, DriverError, Fabric, Slot};
-use crate::link::{AnyLink, Outage, QueuedLink};
+use crate::link::{Outage, QueuedLink};
 use crate::node::Node;
 use crate::spec::{NetEvent, Replay};
 use forebay_base::{DropReason, LinkId, NodeId, Time};
@@ -55,13 +55,15 @@ impl<D: Driver> Fabric<D> {
         self.process_early_arrivals();
         Ok(())
     }
-    /// Errors unless the link leaves over a wire, and was built to fail.
+    /// Errors unless the link leaves over a real wire.
     pub fn may_lose_carrier(&self, link: LinkId) -> Result<(), DriverError> {
-        let slot = self.links.get(link.index()).filter(|_| self.is_exit(link));
-        match slot.map(|slot| &slot.link) {
-            Some(AnyLink::Queued(queued)) if queued.may_fail() => Ok(()),
-            _ => Err(DriverError::CannotChange(link)),
-        }
+        let leaves = link.index() < self.links.len() && self.is_exit(link);
+        let may = self.has_real_wires && leaves;
+        if may { Ok(()) } else { Err(DriverError::NoRealWire(link)) }
+    }
+    /// True if links that leave may lose their wires.
+    pub fn has_real_wires(&self) -> bool {
+        self.has_real_wires
     }
     fn link_down(&mut self, link: LinkId, why: Outage) -> Result<(), DriverError> {
         queued(&mut self.links, link)?.link_down(why, &mut port_context!(self));

@@ -171,6 +171,8 @@ pub struct Fabric<D> {
     latest: Time,
     /// See [`Fabric::answer_strangers`].
     answers: Option<Box<Answers>>,
+    /// Links that end elsewhere may lose their wires: [`Fabric::on_carrier`].
+    has_real_wires: bool,
 }
 
 impl<D: Driver> Fabric<D> {
@@ -184,24 +186,27 @@ impl<D: Driver> Fabric<D> {
         let network = Network::build(spec, seed, all_queued)?;
         Ok(Fabric::whole(network, spec, driver))
     }
-    /// The same with only what is at `place`; see [`Network::of_place`]. With a `secret` initial
-    /// sequence numbers, identifications and keys follow from it, not from the seed.
+    /// The same with only what is at `place`; see [`Network::of_place`]. With a `secret` the place
+    /// is on real wires: initial sequence numbers, identifications and keys follow from it, not
+    /// from the seed, and a link that ends elsewhere may lose its wire.
     pub fn of_place(
         spec: &NetSpec,
         seed: u64,
+        all_queued: bool,
         secret: Option<[u64; 2]>,
         place: &Place,
         driver: D,
     ) -> Result<Fabric<D>, SpecError> {
-        // A real wire may be lost at any time.
-        let may_fail = secret.map_or(Vec::new(), |_| place.exits(spec));
-        let mut network = Network::build_failing(spec, seed, false, Guards::ALL, &may_fail)?;
+        let exits = secret.map_or(Vec::new(), |_| place.exits(spec));
+        let guards = Guards::ALL;
+        let mut network = Network::build_over_wires(spec, seed, all_queued, guards, &exits)?;
         if let Some(secret) = secret {
             let workload = Arc::get_mut(&mut network.workload).expect("nobody else has it yet");
             workload.set_secret(secret);
         }
         let network = network.of_place(spec, place);
         let mut fabric = Fabric::whole(network, spec, driver);
+        fabric.has_real_wires = secret.is_some();
         for link in &place.offered {
             fabric.edges[link.index()].offered = true;
         }
@@ -295,6 +300,7 @@ impl<D: Driver> Fabric<D> {
             early_transit_events: 0,
             latest: Time::ZERO,
             answers: None,
+            has_real_wires: false,
         }
     }
 

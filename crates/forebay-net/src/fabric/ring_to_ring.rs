@@ -82,7 +82,7 @@ impl<D: Driver> Fabric<D> {
             return Err(packet);
         };
         queued.lay_direct(packet, arrival);
-        if slot.armed_arrival == Time::MAX {
+        if arrival < slot.armed_arrival {
             self.arm_next_arrival(link);
         }
         Ok(())
@@ -105,9 +105,9 @@ impl<D: Driver> Fabric<D> {
                 return self.receive_ahead(from, to, arrival, ttl);
             }
             queued.lay_first_of(ring, arrival, ttl);
-            // Packets do not overtake on it: if it is armed, it is armed for the first. Nothing
-            // depends on the end of the transmission.
-            if slot.armed_arrival == Time::MAX {
+            // Packets do not overtake on it: if it is armed, it is armed for the first, or for one
+            // that a failure took. Nothing depends on the end of the transmission.
+            if arrival < slot.armed_arrival {
                 self.arm_next_arrival(to);
             }
             return self.arm_next_arrival(from);

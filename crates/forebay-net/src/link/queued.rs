@@ -1,8 +1,8 @@
 //! A link with any pipeline and any channel, which may lose, delay and fail.
 //!
 //! The end of a transmission is an event only if something depends on it: a packet waits, loss is
-//! drawn then, or a failure may come first. Else a packet is put on the wire when its transmission
-//! starts.
+//! drawn then, or an event may change the link first. Else a packet is put on the wire when its
+//! transmission starts. If the link fails before the end, it is taken back.
 
 use crate::channel::{AnyChannel, Channel};
 use crate::link::impairment::Impairment;
@@ -50,7 +50,7 @@ pub enum Outage {
 pub struct QueuedLink {
     up: bool,
     /// Nothing is lost, and no event changes the link: the fate of a packet is known when it
-    /// starts.
+    /// starts, unless the link fails.
     steady: bool,
     /// The pipeline has no meter and no egress stage, and needs no timer: bypass it when it is
     /// empty.
@@ -63,8 +63,8 @@ pub struct QueuedLink {
     starts_at_once: bool,
     /// The rate is constant: each time is an opportunity.
     always_open: bool,
-    /// A packet for an idle transmitter arrives at a time that is known then: the link is steady,
-    /// transparent, of constant rate, and without jitter.
+    /// A packet for an idle transmitter arrives at a time that is known then: the link is up,
+    /// steady, transparent, of constant rate, and without jitter.
     direct: bool,
     /// The link is steady and without jitter: nothing is drawn for a packet.
     even: bool,
@@ -87,7 +87,8 @@ pub struct QueuedLink {
     stats: LinkStats,
     channel: AnyChannel,
     pipeline: Pipeline,
-    /// The packet in transmission, if it is not on the wire already. On a steady link it is.
+    /// The packet in transmission, if it is not on the wire already. On a steady link it is: the
+    /// last there.
     in_service: Option<Packet>,
     impairment: Impairment,
 }
@@ -100,8 +101,8 @@ const _: () = {
 };
 
 impl QueuedLink {
-    /// An idle link that is up. A link that is `steady` loses nothing, and is never changed or
-    /// failed.
+    /// An idle link that is up. A link that is `steady` loses nothing and is never changed. It may
+    /// fail if nothing is drawn for its packets.
     pub fn new(
         mut pipeline: Pipeline,
         channel: AnyChannel,
@@ -115,7 +116,7 @@ impl QueuedLink {
         let transparent = pipeline.is_transparent();
         let always_open = matches!(channel, AnyChannel::Constant(_));
         let even = steady && impairment.is_even();
-        QueuedLink {
+        let mut link = QueuedLink {
             up: true,
             steady,
             transparent,
@@ -123,7 +124,7 @@ impl QueuedLink {
             may_wait: true,
             starts_at_once: channel.starts_at_once(),
             always_open,
-            direct: even && transparent && always_open,
+            direct: false,
             even,
             overhead_bytes,
             down_for: [false; 2],
@@ -138,7 +139,12 @@ impl QueuedLink {
             pipeline,
             in_service: None,
             impairment,
-        }
+        };
+        link.set_direct();
+        link
+    }
+    fn set_direct(&mut self) {
+        self.direct = self.up && self.even && self.transparent && self.always_open;
     }
     /// The same over this wire, whose losses and delays draw from `rng`, and lateness from
     /// `late_rng`. A link with a middlebox
@@ -619,22 +625,19 @@ impl QueuedLink {
     pub fn set_loss(&mut self, loss: f64) {
         self.impairment.loss = loss;
     }
-    /// False if nothing is prepared for a failure of this link.
-    pub(crate) fn may_fail(&self) -> bool {
-        !self.steady
-    }
     /// True if the link is down for this reason.
     pub(crate) fn is_down_for(&self, why: Outage) -> bool {
         self.down_for[why as usize]
     }
-    /// The link fails: what is in transmission or on the wire is lost, what is queued waits.
+    /// The link fails: what is in transmission or on the wire is lost, what is queued waits. At the
+    /// end of a transmission the failure comes first.
     pub fn link_down(&mut self, why: Outage, cx: &mut PortContext<'_>) {
+        debug_assert!(!self.steady || self.even, "no draw can be taken back");
         self.down_for[why as usize] = true;
         self.up = false;
+        self.set_direct();
         self.opening = None;
-        debug_assert!(!self.steady, "a steady link does not fail");
-        let cut = (self.transmitting.take(), self.in_service.take());
-        if let (Some(Transmission { start, end, bytes }), Some(packet)) = cut {
+        if let Some((Transmission { start, end, bytes }, packet)) = self.cut_off(cx.now) {
             // The packet was not transmitted: only the time that it took counts.
             self.stats.busy = self.stats.busy.saturating_sub(end.since(cx.now.max(start)));
             self.stats.packets -= 1;
@@ -648,11 +651,22 @@ impl QueuedLink {
             cx.drop_packet(packet, DropReason::LinkDown);
         }
     }
+    /// The transmitter stops: what it was transmitting.
+    fn cut_off(&mut self, now: Time) -> Option<(Transmission, Packet)> {
+        let cut = self.transmitting.take()?;
+        let packet = match self.steady {
+            true if cut.end < now => None, // it has left, and nothing depended on that
+            true => self.wire.pop_back(),
+            false => self.in_service.take(),
+        };
+        Some((cut, packet?))
+    }
     /// This reason for a failure is over. True: the link works again, for the other one does not
     /// hold.
     pub fn link_up(&mut self, why: Outage, cx: &mut PortContext<'_>) -> bool {
         self.down_for[why as usize] = false;
         self.up = self.down_for == [false; 2];
+        self.set_direct();
         if self.up {
             self.counting(cx, |link, cx| link.start(cx.now, cx));
         }

@@ -174,21 +174,47 @@ fn constant_overload_loses_its_excess_after_the_buffer_is_full() {
     assert!((lost - 0.2).abs() < 0.001, "{lost}");
 }
 
+/// By hand, also where a packet is on the wire from its start on.
 #[test]
 fn a_failed_link_loses_what_is_on_it_and_keeps_what_waits() {
-    let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(10), false));
-    let ms = Time::from_millis;
-    (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
-    bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
-    bench.call(ms(2) - Span::from_nanos(1), |link, cx| fail(link, Outage::Event, cx));
-    assert_eq!(bench.drops.total(), 2);
-    assert_eq!(bench.link.waiting_packets(ms(2)), 3);
-    bench.offer(ms(4), 5, 1500);
-    bench.call(ms(10), |link, cx| heal(link, Outage::Event, cx));
-    bench.run_to(Time::MAX);
-    let numbers: Vec<u32> = bench.arrivals.iter().map(|a| a.1).collect();
-    assert_eq!(numbers, [2, 3, 4, 5]);
-    assert_eq!(bench.arrivals[0].0, (ms(11) + DELAY).as_nanos());
+    for steady in [false, true] {
+        let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(10), steady));
+        let ms = Time::from_millis;
+        (0..5).for_each(|n| bench.offer(ms(0), n, 1500));
+        bench.run_to(ms(2)); // 0 has left, 1 is in transmission until 2 ms, 2 to 4 wait
+        let cut = ms(2) - Span::from_nanos(1);
+        bench.call(cut, |link, cx| fail(link, Outage::Event, cx));
+        assert_eq!(bench.drops.total(), 2);
+        assert_eq!(bench.link.waiting_packets(ms(2)), 3);
+        let stats = bench.link.stats(cut);
+        assert_eq!((stats.packets, stats.bytes, stats.lost), (1, 1500, 2), "steady: {steady}");
+        assert_eq!((stats.busy, bench.link.busy(cut)), (cut.since(ms(0)), cut.since(ms(0))));
+        bench.offer(ms(4), 5, 1500);
+        bench.call(ms(10), |link, cx| heal(link, Outage::Event, cx));
+        bench.run_to(Time::MAX);
+        let numbers: Vec<u32> = bench.arrivals.iter().map(|a| a.1).collect();
+        assert_eq!(numbers, [2, 3, 4, 5]);
+        assert_eq!(bench.arrivals[0].0, (ms(11) + DELAY).as_nanos());
+    }
+}
+
+/// An idle link that is steady takes a packet without looking further, but not while it is down.
+#[test]
+fn what_comes_to_a_failed_link_waits() {
+    for steady in [false, true] {
+        let mut bench = Bench::new(queued(Rate::mbps(12), Limit::Packets(10), steady));
+        let ms = Time::from_millis;
+        bench.offer(ms(0), 0, 1500);
+        bench.run_to(ms(5));
+        bench.call(ms(5), |link, cx| fail(link, Outage::Carrier, cx));
+        bench.offer(ms(6), 1, 1500);
+        bench.call(ms(7), |link, cx| heal(link, Outage::Carrier, cx));
+        bench.offer(ms(9), 2, 1500);
+        bench.run_to(Time::MAX);
+        let at = |at: u64, number| ((ms(at) + DELAY).as_nanos(), number);
+        assert_eq!(bench.arrivals, [at(1, 0), at(8, 1), at(10, 2)], "steady: {steady}");
+        assert_eq!(bench.link.stats(Time::MAX).packets, 3);
+    }
 }
 
 #[test]

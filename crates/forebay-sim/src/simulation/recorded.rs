@@ -68,7 +68,7 @@ impl Simulation {
                 owner[spec.links[link.index()].from.index()] = number as u16;
             }
             let observer = observer.clone().map(|observer| Box::new(observer) as _);
-            let options = SiteOptions { observer, payload: None, real };
+            let options = SiteOptions { observer, real, ..SiteOptions::default() };
             parts.push(Partition::of(Site::new(spec, seed, &site.place, options)?));
             inputs.push(site.inputs.peekable());
         }

@@ -33,6 +33,8 @@ pub struct SiteOptions {
     /// On real wires: what nobody here takes is answered, nobody elsewhere can foresee what the
     /// hosts here choose, and a wire may be lost ([`Site::push_carrier`]).
     pub real: Option<RealWires>,
+    /// Every link is built the general way, for comparison.
+    pub all_queued: bool,
 }
 
 /// What a [`Site`] on real wires has besides, of which a record is kept.
@@ -86,7 +88,7 @@ impl Site {
         // What comes from elsewhere cannot be foreseen: no early transit.
         let driver = SimDriver::new(EventQueue::calendar(), true, options.observer, false);
         let secret = options.real.map(|real| real.secret);
-        let mut fabric = Fabric::of_place(spec, seed, secret, place, driver)?;
+        let mut fabric = Fabric::of_place(spec, seed, options.all_queued, secret, place, driver)?;
         if options.real.is_some() {
             fabric.answer_strangers();
         }
@@ -162,6 +164,10 @@ impl Site {
         let at = at.max(self.now + Span::from_nanos(1));
         self.let_in(Entrant { at, door: Door::Carrier(link, up), bytes: Vec::new() });
         Ok(at)
+    }
+    /// True if links that leave from here may lose their wires: [`SiteOptions::real`].
+    pub fn has_real_wires(&self) -> bool {
+        self.fabric.has_real_wires()
     }
     /// Either of them.
     pub fn push_input(&mut self, input: &Input) -> Result<Time, DriverError> {

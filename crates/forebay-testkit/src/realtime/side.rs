@@ -29,7 +29,7 @@ impl Side {
     ) -> Result<Side> {
         socket.set_nonblocking(true)?;
         let observer = tap.map(|tap| Box::new(tap) as _);
-        let options = SiteOptions { observer, payload, real: None };
+        let options = SiteOptions { observer, payload, ..SiteOptions::default() };
         let place = Place { nodes, ..Place::default() };
         let site = Site::new(spec, seed, &place, options)
             .map_err(|error| Error::other(format!("no such network: {error:?}")))?;

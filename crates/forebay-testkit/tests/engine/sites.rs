@@ -1,11 +1,11 @@
 //! A network in several places, joined by wires that are late and lose: the same inputs give the
 //! same run, whatever the turns in which they come.
 
-use forebay_base::{NodeId, Rng, Span, Stream, Time};
-use forebay_net::{NetSpec, Place};
+use forebay_base::{DropReason, LinkId, NodeId, Rng, Span, Stream, Time};
+use forebay_net::{LinkStats, NetSpec, Place};
 use forebay_sim::{
-    Conservation, InputEvent, Options, PacketEvent, RealWires, RecordedSite, Recording, Simulation,
-    Status, TraceSum,
+    Conservation, Input, InputEvent, Options, PacketEvent, RealWires, RecordedSite, Recording,
+    Simulation, Site, SiteOptions, Status, TraceSum,
 };
 use forebay_testkit::places::{Inputs, Outcome, Run, again, live_over, places};
 use forebay_testkit::random_pool::{self, NetworkConditions};
@@ -63,6 +63,114 @@ fn the_same_inputs_in_other_turns_are_the_same_run() {
     }
     assert!(crossed > 50_000, "only {crossed} packets crossed");
     assert!(changes > 1_000, "the carrier changed only {changes} times");
+}
+
+/// All that shows of a site at `now`, and what has left it since the last look.
+#[derive(Debug, PartialEq)]
+struct Look {
+    hash: u64,
+    conservation: Conservation,
+    drops: Vec<u64>,
+    left: Vec<(LinkId, Time, Vec<u8>)>,
+    ends: (usize, isize),
+    /// Time transmitting, packets transmitted, and bytes that wait.
+    links: Vec<(Span, u64, u64)>,
+    /// Of links that leave over wires: bytes transmitted, and their counts.
+    exits: Vec<(u64, LinkStats)>,
+}
+
+fn look(site: &mut Site, now: Time, all: &[LinkId], exits: &[LinkId]) -> Look {
+    let mut left = Vec::new();
+    site.exits(|exit| left.push((exit.link, exit.at, exit.bytes.to_vec())));
+    let link = |&link: &LinkId| {
+        let link = site.link(link);
+        (link.busy(now), link.serialized_packets(now), link.waiting_bytes(now))
+    };
+    let exit = |&link: &LinkId| {
+        let link = site.link(link);
+        (link.transmitted_bytes(now), link.stats(now))
+    };
+    Look {
+        hash: site.hash(),
+        conservation: site.conservation(),
+        drops: DropReason::ALL.iter().map(|&reason| site.drops().count(reason)).collect(),
+        left,
+        ends: site.ends(),
+        links: all.iter().map(link).collect(),
+        exits: exits.iter().map(exit).collect(),
+    }
+}
+
+/// One place with its inputs, its links built either way, and cuts of its wires besides: at any
+/// time, and at the very end of a transmission. The number of those.
+fn the_same_built_either_way(run: Run<'_>, place: &Place, inputs: &Inputs) -> usize {
+    let Run { spec, seed, end, real } = run;
+    let mut rng = Rng::new(seed, Stream::Test, 95);
+    let mut sites = [false, true].map(|all_queued| {
+        let options = SiteOptions { real, all_queued, ..SiteOptions::default() };
+        Site::new(spec, seed, place, options).expect("a sound network")
+    });
+    let is_here = |node| place.nodes.contains(&node);
+    let all: Vec<LinkId> = (0..spec.links.len() as u32).map(LinkId).collect();
+    let leaves = |link: &&LinkId| {
+        let ends = &spec.links[link.index()];
+        is_here(ends.from) && !is_here(ends.to)
+    };
+    let exits: Vec<LinkId> = all.iter().filter(leaves).copied().collect();
+    let mut sorted: Vec<&Input> = inputs.iter().collect();
+    sorted.sort_by_key(|input| input.at);
+    let (mut next, mut now, mut cuts) = (0, Time::ZERO, 0);
+    while now < end {
+        let before = now;
+        now = (now + Span::from_nanos(1 + rng.below(3_000_000))).min(end);
+        while let Some(input) = sorted.get(next).filter(|input| input.at <= now) {
+            for site in &mut sites {
+                assert_eq!(site.push_input(input), Ok(input.at));
+            }
+            next += 1;
+        }
+        for &link in &exits {
+            // Of the one that is built the general way: the other one need not know.
+            let ends = sites[1].link(link).next_start().filter(|&at| at > before);
+            let any = before + Span::from_nanos(1 + rng.below(3_000_000));
+            let at = ends.filter(|_| rng.chance(0.8)).unwrap_or(any);
+            if rng.chance(0.05) {
+                let back = at + Span::from_nanos(rng.below(30_000_000));
+                for site in &mut sites {
+                    assert_eq!(site.push_carrier(at, link, false), Ok(at));
+                    assert_eq!(site.push_carrier(back, link, true), Ok(back));
+                }
+                cuts += usize::from(ends == Some(at));
+            }
+        }
+        let looks = sites.each_mut().map(|site| {
+            site.run_until(now);
+            look(site, now, &all, &exits)
+        });
+        let [fast, general] = looks;
+        assert_eq!(fast, general, "seed {seed}, {place:?}, between {before} and {now}");
+    }
+    cuts
+}
+
+/// A link that may lose its wire puts packets there early, and takes back what a loss cuts off.
+/// Nothing shows of that.
+#[test]
+fn links_over_wires_that_are_lost_are_the_same_built_either_way() {
+    let (mut at_ends, mut lost) = (0, 0);
+    for seed in 0..1_000 {
+        let spec = spec(seed);
+        let places = places(&spec, &mut Rng::new(seed, Stream::Test, 92));
+        let real = Some(RealWires { secret: [seed, 2] });
+        let run = Run { spec: &spec, seed, end: Time::from_secs(2), real };
+        let (inputs, outcomes) = live(run, &places);
+        for (place, inputs) in places.iter().zip(&inputs) {
+            at_ends += the_same_built_either_way(run, place, inputs);
+        }
+        lost += outcomes.iter().map(|outcome| outcome.conservation.dropped).sum::<u64>();
+    }
+    assert!(at_ends > 1_000, "only {at_ends} cuts at the end of a transmission");
+    assert!(lost > 1_000, "only {lost} packets were lost");
 }
 
 /// A recorded run as a whole: all places in one simulation, with and without an observer.

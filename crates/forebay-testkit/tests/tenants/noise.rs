@@ -50,7 +50,7 @@ impl Two {
             let nodes = (0..spec.nodes.len() as u32).map(NodeId);
             let nodes = nodes.filter(|node| here[node.index()] == side).collect();
             let place = Place { nodes, ..Place::default() };
-            let fabric = Fabric::of_place(spec, seed, None, &place, Alarms::default());
+            let fabric = Fabric::of_place(spec, seed, false, None, &place, Alarms::default());
             let mut fabric = fabric.expect("a sound network");
             fabric.start();
             fabric
