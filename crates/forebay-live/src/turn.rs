@@ -186,8 +186,11 @@ impl<W: Wire, R: Record> Turns<W, R> {
         let end = end();
         let mut bound = now.min(end);
         let mut is_behind = false;
+        let has_real_wires = self.site.has_real_wires();
         for port in &mut self.ports {
-            port.look_at_carrier(now, &mut self.site, &mut self.record);
+            if has_real_wires {
+                port.look_at_carrier(now, &mut self.site, &mut self.record);
+            }
             if let Backlog::Since(last) = port.receive(&mut self.site, &mut self.record) {
                 // More may have arrived at that very time.
                 let known = last.as_nanos().saturating_sub(1);
@@ -217,17 +220,16 @@ impl<W: Wire, R: Record> Turns<W, R> {
 }
 
 impl<W: Wire> Port<W> {
-    /// Tell the machines if the carrier was lost or is back: it was noticed at `now`.
+    /// Tell the machines, which are on real wires, if the carrier was lost or is back: it was
+    /// noticed at `now`.
     fn look_at_carrier(&mut self, now: Time, site: &mut Site, record: &mut impl Record) {
         let (up, link) = (self.wire.carrier(), self.outgoing);
         if up == self.carrier {
             return;
         }
         self.carrier = up;
-        // Refused where the site was not built for real wires: its links do not change.
-        if let Ok(executed) = site.push_carrier(now, link, up) {
-            record.carrier(executed, link, up);
-        }
+        let executed = site.push_carrier(now, link, up).expect("the wire's link leaves from here");
+        record.carrier(executed, link, up);
     }
     /// Hand what has arrived to the machines.
     fn receive(&mut self, site: &mut Site, record: &mut impl Record) -> Backlog {

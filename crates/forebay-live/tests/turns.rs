@@ -3,7 +3,7 @@
 use forebay_base::{DropReason, LinkId, NodeId, Rate, Rng, Span, Stream, Time};
 use forebay_live::wire::{Count, MemoryWire};
 use forebay_live::{Next, Port, Record, Turns};
-use forebay_net::{NetSpec, Place};
+use forebay_net::{DriverError, NetSpec, Place};
 use forebay_sim::{Input, InputEvent, Options, RealWires, Simulation, Site, SiteOptions, TraceSum};
 use forebay_testkit::world;
 use forebay_transport::PRESETS;
@@ -189,6 +189,23 @@ fn a_lost_carrier_is_an_input() {
         again.run_until(end);
         assert_eq!(again.hash(), live.hash(), "node {node}");
     }
+}
+
+/// Machines that are not on real wires do not hear of a carrier: the wire counts what it loses.
+#[test]
+fn a_simulated_link_has_no_carrier_to_lose() {
+    let spec = spec();
+    let place = Place { nodes: vec![NodeId(0)], ..Place::default() };
+    let mut site = Site::new(&spec, 1, &place, SiteOptions::default()).expect("a sound network");
+    let refused = site.push_carrier(Time::from_millis(1), LinkId(0), false);
+    assert_eq!(refused, Err(DriverError::NoRealWire(LinkId(0))));
+    let port = Port::new(MemoryWire::default(), LinkId(1), LinkId(0));
+    let mut turns = Turns::new(site, vec![port], Inputs::default());
+    turns.ports()[0].wire.carrier = false;
+    turns.turn(|| Time::from_millis(20), || Time::MAX).expect("fast enough");
+    let (site, ports, inputs) = turns.into_parts();
+    assert!(inputs.found.is_empty() && site.link(LinkId(0)).is_up());
+    assert_eq!(ports[0].counters[Count::InterfaceDown], 1, "the SYN");
 }
 
 /// More packets than a turn takes: no event happens before what has arrived earlier.
