@@ -56,7 +56,8 @@ pub struct Cold {
     /// Which part of a datagram this is, if it is a fragment.
     pub piece: Option<FragmentRange>,
     /// Bytes that cannot be computed. TCP segment: the payload, if it is not the test pattern.
-    /// Opaque packet: all bytes from the IP header on; every other field is then the default.
+    /// Opaque packet: all bytes from the IP header on; every other field is then the default. They
+    /// are not changed in place.
     /// Fragment from outside: all bytes after the IP header.
     pub body: Option<Arc<[u8]>>,
 }
@@ -203,37 +204,51 @@ pub struct Arena {
     digests: OpaqueDigests,
 }
 
-/// By slot of a cold part: the digest before and after the body of an opaque packet there was
-/// folded in, if it was. A packet is signed where it comes and where it leaves.
+/// By slot of a cold part: what the digest of an opaque packet there became by its body, if it was
+/// signed. A packet is signed where it comes and where it leaves.
 #[derive(Debug, Default)]
-struct OpaqueDigests(Vec<Cell<Option<[Digest; 2]>>>);
+struct OpaqueDigests(Vec<Cell<Option<Folded>>>);
+
+/// A body was folded into a digest.
+#[derive(Clone, Copy, Debug)]
+struct Folded {
+    /// Where it is: another body in place of it is elsewhere, for both are there for a moment.
+    body: usize,
+    before: Digest,
+    after: Digest,
+}
 
 impl OpaqueDigests {
-    /// The slot gets a body that is signed.
+    /// The slot gets an opaque packet.
     fn expect(&mut self, slot: u32) {
         if self.0.len() <= slot as usize {
             self.0.resize(slot as usize + 1, Cell::default());
         }
     }
-    /// What was folded in may change.
-    #[inline]
+    /// The packet in the slot has gone.
+    #[cold]
     fn forget(&mut self, slot: u32) {
-        if let Some(digest) = self.0.get_mut(slot as usize) {
-            digest.set(None);
+        if let Some(folded) = self.0.get_mut(slot as usize) {
+            folded.set(None);
         }
     }
-    /// `digest` after `fold`, which folds the body in.
-    fn of(&self, slot: u32, digest: Digest, fold: impl FnOnce(&mut Digest)) -> Digest {
-        let kept = self.0.get(slot as usize);
-        if let Some([before, after]) = kept.and_then(Cell::get)
-            && before == digest
+    /// `before` after `fold`, which folds `body` in.
+    fn of(&self, slot: u32, body: &[u8], before: Digest, fold: impl Fn(&mut Digest)) -> Digest {
+        let fold = || {
+            let mut digest = before;
+            fold(&mut digest);
+            digest
+        };
+        let (kept, at) = (self.0.get(slot as usize), body.as_ptr().addr());
+        if let Some(folded) = kept.and_then(Cell::get)
+            && (folded.body, folded.before) == (at, before)
         {
-            return after;
+            debug_assert_eq!(folded.after, fold(), "the body of a packet was changed in place");
+            return folded.after;
         }
-        let mut after = digest;
-        fold(&mut after);
+        let after = fold();
         if let Some(kept) = kept {
-            kept.set(Some([digest, after]));
+            kept.set(Some(Folded { body: at, before, after }));
         }
         after
     }
@@ -265,7 +280,6 @@ impl Arena {
     /// The cold part of a handle, to change.
     #[inline]
     pub fn cold_mut(&mut self, handle: Handle) -> &mut Cold {
-        self.digests.forget(handle.slot());
         self.colds.get_mut(handle.slot())
     }
     /// Load the cold part of a packet that is needed soon. Nothing waits for it: the processor goes
@@ -441,31 +455,29 @@ impl Arena {
     /// its ports if it holds them.
     #[inline(never)]
     pub(crate) fn digest_cold(&self, packet: &Packet, hot: u64) -> u64 {
+        if packet.kind() != Kind::Tcp {
+            return self.digest_other(packet, hot);
+        }
         let cold = self.cold(packet.cold());
-        let (id, id_above) = (cold.ip_id & 0xffff, cold.ip_id >> 16);
-        let small = (id_above as u64) << 48
-            | (cold.dscp as u64) << 40
-            | (id as u64) << 24
-            | (cold.urgent as u64) << 8
-            | cold.tcp_reserved as u64;
+        let small = cold.small_fields();
         let options = cold.ip_options.len() + cold.tcp_options.len();
-        if packet.kind() == Kind::Tcp && (small, cold.flow_label, options) == (0, 0, 0) {
+        if (small, cold.flow_label, options) == (0, 0, 0) {
             return hot; // at most payload, which counts for nothing
         }
-        let mut digest = Digest::default();
-        digest.word(hot);
-        digest.word(small);
-        digest.word(cold.flow_label as u64);
-        if packet.kind() == Kind::Tcp && cold.ip_options.is_empty() {
+        let mut digest = Digest::of_fields(hot, small, cold);
+        if cold.ip_options.is_empty() {
             digest.word(0); // as of any empty list
-            digest.options(&cold.tcp_options);
-            return digest.finish();
+        } else {
+            digest.options(&cold.ip_options);
         }
-        self.digest_rest(packet, cold, digest)
+        digest.options(&cold.tcp_options);
+        digest.finish()
     }
-    /// The same from the IP options on.
+    /// The same of what is not a TCP segment.
     #[inline(never)]
-    fn digest_rest(&self, packet: &Packet, cold: &Cold, mut digest: Digest) -> u64 {
+    fn digest_other(&self, packet: &Packet, hot: u64) -> u64 {
+        let cold = self.cold(packet.cold());
+        let mut digest = Digest::of_fields(hot, cold.small_fields(), cold);
         digest.options(&cold.ip_options);
         digest.options(&cold.tcp_options);
         if let (Kind::Fragment, Some(piece)) = (packet.kind(), cold.piece) {
@@ -474,40 +486,61 @@ impl Arena {
             );
         }
         if let (Some(body), Kind::Opaque) = (&cold.body, packet.kind()) {
-            let fold = |digest: &mut Digest| digest_opaque(digest, packet.version(), body);
-            digest = self.digests.of(packet.cold().slot(), digest, fold);
+            let fold = |digest: &mut Digest| digest.opaque(packet.version(), body);
+            digest = self.digests.of(packet.cold().slot(), body, digest, fold);
         }
         digest.finish()
     }
 }
 
+impl Cold {
+    /// The fields of up to 16 bits, in one word.
+    #[inline(always)]
+    fn small_fields(&self) -> u64 {
+        let (id, id_above) = (self.ip_id & 0xffff, self.ip_id >> 16);
+        (id_above as u64) << 48
+            | (self.dscp as u64) << 40
+            | (id as u64) << 24
+            | (self.urgent as u64) << 8
+            | self.tcp_reserved as u64
+    }
+}
+
 impl Digest {
+    /// Of what is before the options.
+    #[inline(always)]
+    fn of_fields(hot: u64, small: u64, cold: &Cold) -> Digest {
+        let mut digest = Digest::default();
+        digest.word(hot);
+        digest.word(small);
+        digest.word(cold.flow_label as u64);
+        digest
+    }
     #[inline(always)]
     fn options(&mut self, options: &OptionList) {
         self.word(options.len() as u64);
         options.words().for_each(|word| self.word(word));
     }
-}
-
-/// Opaque bytes without what the packet itself overrules: TTL, ECN field, and the checksum that
-/// follows.
-fn digest_opaque(digest: &mut Digest, version: IpVersion, body: &[u8]) {
-    let mut head = [0u8; 20];
-    let (start, rest) = body.split_at(head.len().min(body.len()));
-    head[..start.len()].copy_from_slice(start);
-    match version {
-        IpVersion::V4 => {
-            head[1] &= 0b1111_1100;
-            head[8] = 0;
-            head[10..12].fill(0);
+    /// Opaque bytes without what the packet itself overrules: TTL, ECN field, and the checksum that
+    /// follows.
+    fn opaque(&mut self, version: IpVersion, body: &[u8]) {
+        let mut head = [0u8; 20];
+        let (start, rest) = body.split_at(head.len().min(body.len()));
+        head[..start.len()].copy_from_slice(start);
+        match version {
+            IpVersion::V4 => {
+                head[1] &= 0b1111_1100;
+                head[8] = 0;
+                head[10..12].fill(0);
+            }
+            IpVersion::V6 => {
+                head[1] &= 0b1100_1111;
+                head[7] = 0;
+            }
         }
-        IpVersion::V6 => {
-            head[1] &= 0b1100_1111;
-            head[7] = 0;
-        }
+        self.bytes(&head);
+        self.bytes(rest);
     }
-    digest.bytes(&head);
-    digest.bytes(rest);
 }
 
 #[cfg(test)]

@@ -135,7 +135,8 @@ fn the_same_built_either_way(run: Run<'_>, place: &Place, inputs: &Inputs) -> us
             let any = before + Span::from_nanos(1 + rng.below(3_000_000));
             let at = ends.filter(|_| rng.chance(0.8)).unwrap_or(any);
             if rng.chance(0.05) {
-                let back = at + Span::from_nanos(rng.below(30_000_000));
+                let longest_ns = if rng.chance(0.5) { 30_000_000 } else { 300_000 };
+                let back = at + Span::from_nanos(rng.below(longest_ns));
                 for site in &mut sites {
                     assert_eq!(site.push_carrier(at, link, false), Ok(at));
                     assert_eq!(site.push_carrier(back, link, true), Ok(back));
