@@ -224,8 +224,9 @@ impl OpaqueDigests {
         if self.0.len() <= slot as usize {
             self.0.resize(slot as usize + 1, Cell::default());
         }
+        self.forget(slot);
     }
-    /// The packet in the slot has gone.
+    /// The slot gets a packet of any kind.
     #[cold]
     fn forget(&mut self, slot: u32) {
         if let Some(folded) = self.0.get_mut(slot as usize) {
@@ -307,11 +308,10 @@ impl Arena {
         }
     }
     fn free_cold(&mut self, handle: Handle) {
-        let (bodies, digests) = (&mut self.bodies, &mut self.digests);
+        let bodies = &mut self.bodies;
         let datagram = self.colds.end(handle.slot(), |cold| {
             if let Some(body) = cold.body.take() {
                 bodies.keep(body);
-                digests.forget(handle.slot());
             }
             cold.piece?.datagram
         });
@@ -360,7 +360,9 @@ impl Arena {
             if let Some(datagram) = cold.piece.and_then(|p| p.datagram) {
                 self.datagrams.get_mut(datagram.slot()).pieces += 1;
             }
-            copy.set_cold(self.insert(cold));
+            let handle = self.insert(cold);
+            self.digests.forget(handle.slot());
+            copy.set_cold(handle);
         }
         copy
     }
@@ -402,7 +404,6 @@ impl Arena {
     #[cold]
     pub(super) fn pack_cold(&mut self, handle: Handle, packed: &mut PackedColds) {
         let cold = self.colds.remove(handle.slot());
-        self.digests.forget(handle.slot());
         let datagram = cold.piece.and_then(|p| p.datagram);
         packed.colds.push_back(cold);
         let Some(at) = datagram else { return };
@@ -432,7 +433,9 @@ impl Arena {
             }
             piece.datagram = Some(self.join_datagram(name, whole));
         }
-        self.insert(cold)
+        let handle = self.insert(cold);
+        self.digests.forget(handle.slot());
+        handle
     }
     /// Count one more fragment of the datagram `name`. The first to come brings it, as `whole`.
     fn join_datagram(&mut self, name: u64, whole: Packet) -> Handle {
