@@ -90,6 +90,10 @@ pub trait RouterSettings: Params + Send + Sync + 'static {
     fn cache_bytes(&self, _port: PortId, _rate: Rate) -> u64 {
         0
     }
+    /// It sends what it has too much of over its neighbours, and lets them do so over it.
+    fn detours(&self) -> bool {
+        false
+    }
     /// Count what each flow has had of each port: for figures, it may cost a look-up per packet.
     fn count_per_flow(&mut self) {}
 }
