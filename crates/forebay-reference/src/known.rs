@@ -3,7 +3,7 @@
 use super::mode_of;
 use super::outcome::{Reference, Wanted};
 use super::packet_cost::PacketCost;
-use forebay_net::FlowSpec;
+use forebay_net::{FlowSpec, NodeKind};
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
@@ -16,6 +16,8 @@ type FlowKey = ([u32; 2], u64, Option<u64>, usize, usize);
 struct Key {
     /// Per transport its reference mode, and its packets, as the bits of their sizes.
     transports: Vec<(&'static str, [u64; 7])>,
+    /// Routers that have detours.
+    detours: Vec<usize>,
     /// Per flow.
     flows: Vec<FlowKey>,
     /// The lives that flows have, with the seed that what they draw follows from.
@@ -41,11 +43,16 @@ impl Key {
         let flow = |f: &FlowSpec| {
             ([f.src.0, f.dst.0], f.start.as_nanos(), f.bytes, f.transport, f.paths.len())
         };
+        let detours = spec.nodes.iter().enumerate().filter_map(|(number, node)| match &node.kind {
+            NodeKind::Router(forwarding) => forwarding.detours().then_some(number),
+            NodeKind::Host => None,
+        });
         let lives = spec.flows.iter().enumerate().filter_map(|(number, flow)| {
             Some((number, wanted.seed, format!("{:?}", flow.life.as_ref()?)))
         });
         Key {
             lives: lives.collect(),
+            detours: detours.collect(),
             transports: spec.transports.iter().map(transport).collect(),
             flows: spec.flows.iter().map(flow).collect(),
         }
@@ -54,7 +61,8 @@ impl Key {
 
 type Slot = Arc<Mutex<Option<Reference>>>;
 
-/// References of the runs of one scenario, which have all but transports and flows in common. One
+/// References of the runs of one scenario, which have all but transports, routers and
+/// flows in common. One
 /// entry per seed where flows start late by a random time, about 60 bytes per flow; else one in all
 /// for protocols that are alike.
 #[derive(Debug, Default)]

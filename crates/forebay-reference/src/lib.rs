@@ -8,11 +8,11 @@
 //! handshake, probes.
 //!
 //! Under [`Mode::SinglePath`] a flow keeps to the route of the simulation. Under [`Mode::Pooled`]
-//! what is on a link u-v between routers may also go u-x-v, for every router x next to both, in any
-//! split; a packet on a detour is longer by its tag, and takes no second one. A flow still has one
-//! rate from end to end. A network with caches is freer than that: it may carry bytes of a flow
-//! over its first links before there is room on the last. That moves bytes, not completion: what a
-//! flow's last link delivers is bounded all the same.
+//! what is on a link u-v between routers may also go u-x-v, for every router x next to both that
+//! has detours in the run, as u has, in any split; a packet on a detour is longer by its tag, and
+//! takes no second one. A flow still has one rate from end to end. A network with caches is freer
+//! than that: it may carry bytes of a flow over its first links before there is room on the last.
+//! That moves bytes, not completion: what a flow's last link delivers is bounded all the same.
 //!
 //! A flow over several paths splits its data over them as suits all flows best: what is max-min
 //! fair is the sum over its paths. It sends on all of them when the handshake of the first is over.

@@ -6,7 +6,9 @@ use super::packet_cost::PacketCost;
 use super::sharing::{Change, Fluid, FluidFlow};
 use super::{Mode, NoReference};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span, Time};
-use forebay_net::{ChannelSpec, FlowSpec, NetEvent, NetSpec, Network, NodeKind, PathPlan};
+use forebay_net::{
+    ChannelSpec, FlowSpec, ForwardingSpec, NetEvent, NetSpec, Network, NodeKind, PathPlan,
+};
 use std::collections::BTreeMap;
 
 /// The directed links from sender to receiver, and back.
@@ -230,8 +232,9 @@ impl Setting {
         sums.into_values().collect()
     }
 
-    /// Detours u-x-v of every link u-v between routers, x a router next to both. Over IPv6 there
-    /// are none: the tag is an option of IPv4.
+    /// Detours u-x-v of every link u-v between routers, x a router next to both, that the routers
+    /// know: u asks x, which answers, and all three are of one kind. Over IPv6 there are none: the
+    /// tag is an option of IPv4.
     fn detours(&self, spec: &NetSpec, modes: &[Mode]) -> Vec<Detour> {
         if spec.version == IpVersion::V6 {
             return Vec::new();
@@ -241,7 +244,7 @@ impl Setting {
         let Some(cost) = pooled.map(|(_, cost)| *cost).max_by(longest) else { return Vec::new() };
         let mut from: BTreeMap<NodeId, Vec<u32>> = BTreeMap::new();
         let mut between: BTreeMap<(NodeId, NodeId), Vec<u32>> = BTreeMap::new();
-        let inner = (0..spec.links.len() as u32).filter(|&l| between_routers(spec, LinkId(l)));
+        let inner = (0..spec.links.len() as u32).filter(|&l| between_like(spec, LinkId(l)));
         for id in inner.clone() {
             let link = &spec.links[id as usize];
             from.entry(link.from).or_default().push(id);
@@ -255,7 +258,7 @@ impl Setting {
             let link = &spec.links[id as usize];
             for &first in from.get(&link.from).into_iter().flatten() {
                 let x = spec.links[first as usize].to;
-                if x == link.to || x == link.from {
+                if x == link.to || x == link.from || !both_detour(spec, link.from, x) {
                     continue;
                 }
                 for &second in between.get(&(x, link.to)).into_iter().flatten() {
@@ -284,10 +287,27 @@ fn approximate(spec: &NetSpec) -> &'static str {
     }
 }
 
+fn router(spec: &NetSpec, node: NodeId) -> Option<&ForwardingSpec> {
+    match &spec.nodes[node.index()].kind {
+        NodeKind::Router(forwarding) => Some(forwarding),
+        NodeKind::Host => None,
+    }
+}
+
 fn between_routers(spec: &NetSpec, link: LinkId) -> bool {
     let link = &spec.links[link.index()];
-    let is_router = |n: NodeId| matches!(spec.nodes[n.index()].kind, NodeKind::Router(_));
-    is_router(link.from) && is_router(link.to)
+    router(spec, link.from).is_some() && router(spec, link.to).is_some()
+}
+
+/// The same, of one kind: they may speak with each other.
+fn between_like(spec: &NetSpec, link: LinkId) -> bool {
+    let link = &spec.links[link.index()];
+    let (from, to) = (router(spec, link.from), router(spec, link.to));
+    from.zip(to).is_some_and(|(from, to)| from.is_same_kind(to))
+}
+
+fn both_detour(spec: &NetSpec, u: NodeId, x: NodeId) -> bool {
+    [u, x].iter().all(|node| router(spec, *node).is_some_and(ForwardingSpec::detours))
 }
 
 impl Route {

@@ -5,7 +5,7 @@ use alloc::vec::Vec;
 use core::any::Any;
 use forebay_base::{
     Arena, DropLog, DropReason, IpVersion, NodeId, Packet, PacketRing, Params, PortId, Rate, Rng,
-    Time,
+    Span, Time,
 };
 
 /// View of the ports of its node for forwarding.
@@ -16,6 +16,8 @@ pub trait Ports {
     fn has_room(&self, port: PortId, wire_len: u16) -> bool;
     /// The rate of a port's link.
     fn rate(&self, port: PortId) -> Rate;
+    /// Propagation delay of a port's link.
+    fn delay(&self, port: PortId) -> Span;
     /// Longest IP packet that a port's link takes, in bytes.
     fn mtu_bytes(&self, port: PortId) -> u16;
     /// True if a packet for that link would start at once.
@@ -89,6 +91,10 @@ pub trait RouterSettings: Params + Send + Sync + 'static {
     /// estimates.
     fn cache_bytes(&self, _port: PortId, _rate: Rate) -> u64 {
         0
+    }
+    /// It sends what it has too much of over its neighbours, and lets them do so over it.
+    fn detours(&self) -> bool {
+        false
     }
     /// Count what each flow has had of each port: for figures, it may cost a look-up per packet.
     fn count_per_flow(&mut self) {}

@@ -128,6 +128,15 @@ macro_rules! routers {
                     $(ForwardingSpec::$Variant(settings) => settings.cache_bytes(port, rate),)*
                 }
             }
+            /// See [`RouterSettings::detours`]. One from outside may have them: the algorithm that
+            /// runs over it says so.
+            pub fn detours(&self) -> bool {
+                match self {
+                    ForwardingSpec::PlainIp => false,
+                    ForwardingSpec::Custom(..) => true,
+                    $(ForwardingSpec::$Variant(settings) => settings.detours(),)*
+                }
+            }
             /// See [`RouterSettings::count_per_flow`].
             pub fn count_per_flow(&mut self) {
                 match self {

@@ -3,7 +3,7 @@
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::link::AnyLink;
 use crate::node::Node;
-use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Rate, Time};
+use forebay_base::{DropReason, LinkId, NodeId, Packet, PortId, Rate, Span, Time};
 use forebay_queue::Overflow;
 use forebay_router::{AnyForwarding, Forwarding, NodeContext, Ports, Verdict, Work};
 
@@ -29,6 +29,9 @@ impl Ports for PortView<'_> {
     }
     fn rate(&self, port: PortId) -> Rate {
         self.slot(port).link.rate(self.now)
+    }
+    fn delay(&self, port: PortId) -> Span {
+        self.slot(port).link.delay()
     }
     fn mtu_bytes(&self, port: PortId) -> u16 {
         self.slot(port).mtu_bytes

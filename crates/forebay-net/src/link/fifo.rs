@@ -200,6 +200,10 @@ impl FifoLink {
     pub fn is_idle(&self, now: Time) -> bool {
         self.free_at <= now
     }
+    /// See [`crate::AnyLink::delay`].
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
     /// See [`crate::AnyLink::rate`].
     pub fn rate(&self, _: Time) -> Rate {
         self.serializer.rate()

@@ -145,6 +145,10 @@ impl AnyLink {
             AnyLink::Queued(l) => l.is_up(),
         }
     }
+    /// How long a packet is on the wire, without what impairments add.
+    pub fn delay(&self) -> Span {
+        each!(self, l => l.delay())
+    }
     /// The rate now.
     pub fn rate(&self, now: Time) -> Rate {
         each!(self, l => l.rate(now))

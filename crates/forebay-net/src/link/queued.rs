@@ -557,6 +557,10 @@ impl QueuedLink {
     pub fn is_up(&self) -> bool {
         self.up
     }
+    /// See [`crate::AnyLink::delay`].
+    pub fn delay(&self) -> Span {
+        self.delay
+    }
     /// See [`crate::AnyLink::rate`].
     pub fn rate(&self, now: Time) -> Rate {
         self.channel.rate(now)

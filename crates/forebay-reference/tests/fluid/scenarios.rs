@@ -164,15 +164,43 @@ fn a_flow_over_two_paths_has_both() {
     assert!(alone.afct_s.expect("completes") > 2.3);
 }
 
-/// The tag of a detour is an option of IPv4: with it a flow has link and detour, without it half.
-#[test]
-fn over_ipv6_there_are_no_detours() {
-    let triangle = TWO_PATHS
+/// A flow from `a` to `b`, and the way over `c` beside their link.
+fn triangle() -> String {
+    TWO_PATHS
         .replace("1448", "1408")
         .replace("[\"a\", \"c\"]", "\"a\"")
         .replace("[\"b\", \"d\"]", "\"b\"")
-        .replace("a = \"c\"\nb = \"d\"", "a = \"a\"\nb = \"c\"\n[[links]]\na = \"c\"\nb = \"b\"");
-    let afct_s = |set: &[&str]| reference_of(&triangle, "inrpp", set).afct_s.expect("completes");
-    let ratio = afct_s(&["ip_version=6"]) / afct_s(&[]);
+        .replace("a = \"c\"\nb = \"d\"", "a = \"a\"\nb = \"c\"\n[[links]]\na = \"c\"\nb = \"b\"")
+}
+
+fn triangle_takes_s(set: &[&str]) -> f64 {
+    reference_of(&triangle(), "inrpp", set).afct_s.expect("completes")
+}
+
+/// The tag of a detour is an option of IPv4: with it a flow has link and detour, without it half.
+#[test]
+fn over_ipv6_there_are_no_detours() {
+    let ratio = triangle_takes_s(&["ip_version=6"]) / triangle_takes_s(&[]);
     assert!((1.8..2.2).contains(&ratio), "{ratio}");
+}
+
+/// All three routers must speak INRPP, and the first two of them have detours.
+#[test]
+fn it_knows_the_detours_that_the_routers_know() {
+    let off = |name: &str| format!("routers.{name}.router={{ kind = \"inrpp\", detours = false }}");
+    let (off_a, off_b, off_c) = (off("a"), off("b"), off("c"));
+    let both_s = triangle_takes_s(&[]);
+    let cases: [(&[&str], f64); 7] = [
+        (&["inrpp.detours=false"], 2.0),
+        (&["inrpp.routers=[\"a\", \"b\"]"], 2.0),
+        (&["inrpp.routers=[\"a\", \"c\"]"], 2.0),
+        (&["inrpp.routers=[\"b\", \"c\"]"], 2.0),
+        (&[&off_a], 2.0),
+        (&[&off_c], 2.0),
+        (&[&off_b], 1.0),
+    ];
+    for (set, times) in cases {
+        let ratio = triangle_takes_s(set) / both_s;
+        assert!((ratio / times - 1.0).abs() < 0.1, "{set:?}: {ratio}");
+    }
 }

@@ -20,7 +20,7 @@ use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::vec::Vec;
 use forebay_base::{
-    Arena, DropReason, Kind, Packet, PacketRing, PortId, Rate, Rng, TcpFlags, Time,
+    Arena, DropReason, Kind, Packet, PacketRing, PortId, Rate, Rng, Span, TcpFlags, Time,
 };
 use forebay_signal::inrpp::{BackPressure, DetourTag, Echo, Nonce, Notice, PathDigest, RouterId};
 use notices::notice_of;
@@ -97,6 +97,9 @@ impl detour::Interfaces for View<'_> {
     }
     fn rate(&self, port: PortId) -> Rate {
         self.links.rate(port)
+    }
+    fn delay(&self, port: PortId) -> Span {
+        self.links.delay(port)
     }
     /// What waits for its turn in the cache is as good as in the queue.
     fn queue_bytes(&self, port: PortId) -> u64 {

@@ -32,6 +32,9 @@ impl RouterSettings for Settings {
     fn cache_bytes(&self, port: PortId, rate: Rate) -> u64 {
         self.cache.at(port, rate).total_bytes
     }
+    fn detours(&self) -> bool {
+        self.detours
+    }
     fn count_per_flow(&mut self) {
         self.flow_totals = true;
     }

@@ -29,7 +29,7 @@ pub fn simulation(text: &str, protocol: &str) -> Simulation {
 }
 
 /// Mean completion time in seconds, and packets that came again though they had arrived.
-fn mean_fct(text: &str, protocol: &str, flows: u32) -> (f64, u64) {
+pub fn mean_fct(text: &str, protocol: &str, flows: u32) -> (f64, u64) {
     let mut sim = simulation(text, protocol);
     sim.run_until(Time::from_secs(900)).unwrap();
     assert!(sim.conservation().holds());

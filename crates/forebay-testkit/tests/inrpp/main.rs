@@ -11,6 +11,7 @@ mod ends;
 mod hard;
 mod lab;
 mod latency;
+mod long_detours;
 mod margin;
 mod meshes;
 mod model;

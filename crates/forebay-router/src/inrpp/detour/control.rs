@@ -9,8 +9,8 @@
 //!        0      2   3      4        6         8      12
 //!       +------+---+------+--------+---------+------+
 //! probe | F0BE | 1 | bits |checksum| primary | from |  target(4) sent(8) interval(8) 0(12)
-//! answer| F0BE | 2 | open |checksum| primary | from |  target(4) sent(8) increase(8) cap(8)
-//!       |      |   |      |        |         |      |    decrease(4)
+//! answer| F0BE | 2 | open |checksum| primary | from |  target(4) sent(8) increase(8) longer(2)
+//!       |      |   |      |        |         |      |    cap(6) decrease(4)
 //! list  | F0BE | 3 | last |checksum|  chunk  | from |  0(4) version(8) seen(8) router(4)...
 //!       +------+---+------+--------+---------+------+
 //! ```
@@ -40,6 +40,8 @@ const IP_HEADER: usize = 20;
 const PROBE_MESSAGE: usize = PROBE_BYTES as usize - IP_HEADER;
 const LIST_HEADER: usize = 32;
 const MAGIC: u16 = 0xF0BE;
+/// The largest bound that an answer has room for, in bytes per second.
+pub(super) const MAX_CAP: u64 = (1 << 48) - 1;
 const CHECKSUM: usize = 4;
 const CS6: u8 = 48;
 const DONT_FRAGMENT: u16 = 0x4000;
@@ -84,6 +86,9 @@ pub struct Feedback {
     pub decrease: u32,
     /// The capacity that others leave: no more than this, in bytes per second.
     pub cap: u64,
+    /// By how much the link to the target takes longer than the one to the asker, in milliseconds;
+    /// less than zero: it takes less.
+    pub longer_ms: i16,
 }
 
 /// One packet of the list of a router's neighbours.
@@ -196,7 +201,8 @@ impl Message {
             }
             Message::Feedback(feedback) => {
                 out.u32(feedback.target.0).u64(feedback.sent.as_nanos());
-                out.u64(feedback.increase).u64(feedback.cap).u32(feedback.decrease);
+                out.u64(feedback.increase).i16(feedback.longer_ms).u48(feedback.cap);
+                out.u32(feedback.decrease);
             }
             Message::Neighbours(list) => {
                 assert!(list.routers.len() <= LIST_CHUNK, "a list is cut into packets");
@@ -278,7 +284,8 @@ impl Head {
             open: self.bits == 1,
             sent: Time::from_nanos(rest.u64()?),
             increase: rest.u64()?,
-            cap: rest.u64()?,
+            longer_ms: rest.i16()?,
+            cap: rest.u48()?,
             decrease: rest.u32()?,
         };
         let silent = feedback.increase == 0 && feedback.cap == 0 && feedback.decrease == 0;
@@ -335,6 +342,15 @@ impl Writer {
         self.0.extend_from_slice(&value.to_be_bytes());
         self
     }
+    fn i16(&mut self, value: i16) -> &mut Writer {
+        self.0.extend_from_slice(&value.to_be_bytes());
+        self
+    }
+    /// The largest number that fits, if it does not.
+    fn u48(&mut self, value: u64) -> &mut Writer {
+        self.0.extend_from_slice(&value.min(MAX_CAP).to_be_bytes()[2..]);
+        self
+    }
     fn u32(&mut self, value: u32) -> &mut Writer {
         self.0.extend_from_slice(&value.to_be_bytes());
         self
@@ -358,6 +374,13 @@ impl Reader<'_> {
     }
     fn u16(&mut self) -> Result<u16, MessageError> {
         self.take().map(u16::from_be_bytes)
+    }
+    fn i16(&mut self) -> Result<i16, MessageError> {
+        self.take().map(i16::from_be_bytes)
+    }
+    fn u48(&mut self) -> Result<u64, MessageError> {
+        let [a, b, c, d, e, f] = self.take()?;
+        Ok(u64::from_be_bytes([0, 0, a, b, c, d, e, f]))
     }
     fn u32(&mut self) -> Result<u32, MessageError> {
         self.take().map(u32::from_be_bytes)

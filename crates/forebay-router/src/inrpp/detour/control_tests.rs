@@ -2,7 +2,8 @@
 //! bytes.
 
 use super::control::{
-    ALL_ROUTERS, Feedback, LIST_CHUNK, Message, MessageError, Neighbours, PROBE_BYTES, Probe,
+    ALL_ROUTERS, Feedback, LIST_CHUNK, MAX_CAP, Message, MessageError, Neighbours, PROBE_BYTES,
+    Probe,
 };
 use alloc::vec::Vec;
 use forebay_base::{Arena, Kind, PortId, Rng, Span, Stream, Time};
@@ -38,7 +39,8 @@ fn any_message(rng: &mut Rng) -> Message {
                 open: true,
                 increase,
                 decrease: 0,
-                cap,
+                cap: cap.min(MAX_CAP),
+                longer_ms: cap as i16,
             }
         }),
         _ if rng.below(2) == 0 => {

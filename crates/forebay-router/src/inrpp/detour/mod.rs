@@ -25,8 +25,11 @@
 //! are not weighed against each other: excess is greedy, so that each is filled to its share.
 //!
 //! **Bursts** may be over before a probe is answered. So detours stay open, and are probed, for
-//! `LINGER` after the last excess. What waits takes one only where the link would serve it later
-//! than the detour, which is longer, brings it: [`Detours::lag_bytes`].
+//! `LINGER` after the last excess.
+//!
+//! **Longer detours.** What waits takes one only where the link would serve it later than the
+//! detour brings it. The last packets of flows count: where excess has lasted for long, more are
+//! likely to come, and the detour is filled all the same. [`Lag`] says which holds.
 //!
 //! **Idle** routers send nothing and have no timeout.
 //!
@@ -60,12 +63,16 @@ use law::{Delta, Gains, LinkLoad};
 use meter::LoadMeter;
 use pair::{Detour, Side};
 
+pub use pair::Lag;
+
 /// View of the interfaces of its router for the machine.
 pub trait Interfaces {
     /// True in the push state, and where all that is cached waits for credits.
     fn is_push(&self, port: PortId) -> bool;
     /// C: the rate of the link.
     fn rate(&self, port: PortId) -> Rate;
+    /// How long a packet is on the wire of the link.
+    fn delay(&self, port: PortId) -> Span;
     /// Q: what waits in the queue, the cache not counted.
     fn queue_bytes(&self, port: PortId) -> u64;
     /// False while the link is down.
@@ -86,6 +93,8 @@ struct Port {
     load: LoadMeter,
     /// The interface has excess.
     wants: bool,
+    /// When that began last.
+    wants_since: Time,
     /// Where the detours over it stand in `Detours::pairs`.
     pairs: Range<usize>,
     /// Of those the ones with r > 0.
@@ -132,6 +141,7 @@ impl Detours {
             adjacency: Adjacency::new(neighbour),
             load: fresh.clone(),
             wants: false,
+            wants_since: Time::ZERO,
             pairs: 0..0,
             open: Vec::new(),
             turn: PortId(0),
@@ -179,6 +189,9 @@ impl Detours {
             return;
         }
         self.ports[port.index()].wants = excess;
+        if excess {
+            self.ports[port.index()].wants_since = now;
+        }
         for at in self.ports[port.index()].pairs.clone() {
             self.close(now, at);
         }
@@ -267,11 +280,12 @@ impl Detours {
         self.pace_at(now, at);
     }
 
-    /// What the link of `primary` serves in the time by which its detour over `via` is longer,
-    /// which is taken to be half of a probe's round trip: the way to X. 0 without such a detour.
+    /// What must wait for the link of `primary` before its detour over `via`, which is longer, is
+    /// worth it.
     #[inline]
-    pub fn lag_bytes(&self, primary: PortId, via: PortId) -> u64 {
-        self.find(via, primary).map_or(0, |at| self.pairs[at].lag_bytes)
+    pub fn lag(&self, now: Time, primary: PortId, via: PortId) -> Lag {
+        let excess = now.since(self.ports[primary.index()].wants_since);
+        self.find(via, primary).map_or(Lag::Capped(0), |at| self.pairs[at].lag(excess))
     }
 
     /// The ports over which `primary` has an open detour: more excess may give them work.
@@ -484,8 +498,11 @@ impl Detours {
         if self.pairs[at].target != feedback.target || !self.pairs[at].wants() {
             return;
         }
-        let primary_rate = view.rate(feedback.primary);
-        let news = self.pairs[at].hear(now, feedback.sent, primary_rate);
+        let news = self.pairs[at].hear(now, feedback.sent);
+        if news {
+            let links = [via, feedback.primary].map(|port| view.delay(port));
+            self.pairs[at].compare(links, feedback.longer_ms, view.rate(feedback.primary));
+        }
         // That an interface is closed counts however often it is said: it may come unasked.
         if !feedback.open || !view.is_push(via) || !view.is_up(via) {
             self.close(now, at);
@@ -551,6 +568,12 @@ impl Detours {
     }
 }
 
+/// How many milliseconds `a` is more than `b`.
+fn longer_ms(a: Span, b: Span) -> i16 {
+    let ms = |span: Span| i16::try_from(span.as_millis()).unwrap_or(i16::MAX);
+    ms(a) - ms(b)
+}
+
 /// Have `item` in an ordered list, or not.
 fn keep_sorted<T: Ord>(list: &mut Vec<T>, item: T, there: bool) {
     match list.binary_search(&item) {
@@ -582,7 +605,9 @@ impl Detours {
             return self.requests.forget(interface, port, probe.primary);
         }
         self.requests.remember(now, interface, port, probe);
-        let mut answer = self.closed(probe.target, probe.primary, probe.sent);
+        let longer_ms = longer_ms(view.delay(interface), view.delay(port));
+        let closed = self.closed(probe.target, probe.primary, probe.sent);
+        let mut answer = Feedback { longer_ms, ..closed };
         if view.is_push(interface) && view.is_up(interface) {
             let own = self.requests.relayed(now, port, interface);
             let reading = self.reading(now, interface, own, !probe.limited, view);
@@ -595,7 +620,18 @@ impl Detours {
 
     fn closed(&self, target: RouterId, primary: PortId, sent: Time) -> Feedback {
         let from = self.me;
-        Feedback { from, target, primary, sent, open: false, increase: 0, decrease: 0, cap: 0 }
+        let open = false;
+        Feedback {
+            from,
+            target,
+            primary,
+            sent,
+            open,
+            increase: 0,
+            decrease: 0,
+            cap: 0,
+            longer_ms: 0,
+        }
     }
 
     /// What `interface` knows about itself, for a router that has `own` bytes per second on it, and

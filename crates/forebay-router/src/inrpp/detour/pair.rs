@@ -18,6 +18,27 @@ pub(super) const MAX_INTERVAL: Span = Span::from_secs(1);
 /// and closes with each probe would send a packet each time, at whatever rate.
 const FIRST_BYTES: f64 = 1500.0;
 
+/// A detour that is longer than the link by more than this is too long: senders wait a second for
+/// what is missing, and queues on the way are part of that.
+const TOO_LONG: Span = Span::from_millis(800);
+/// Excess that has lasted for this multiple of the time by which a detour is longer is taken to
+/// last. Of flows of 30 kB to 16 MB over 10 Mbit/s, with a detour that is 5 to 800 ms longer, the
+/// mean completion time over that without it was at most 1.46 with 1, 1.22 with 3, and 2.55 without
+/// this rule. The larger, the later bulk has its detours.
+const LASTING: u64 = 3;
+
+/// What must wait before a packet takes a detour: more than the link serves in the time by which
+/// the detour is longer.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Lag {
+    /// No packet is to take it.
+    TooLong,
+    /// That many bytes.
+    Bytes(u64),
+    /// The same, or less where the cache is small: excess has lasted.
+    Capped(u64),
+}
+
 /// When to ask, and what is known of the last question.
 #[derive(Clone, Copy, Debug)]
 struct Asking {
@@ -58,8 +79,10 @@ pub(super) struct Detour {
     /// There is no excess: it is kept open until then, for bursts that are over before a probe is
     /// answered.
     pub lingers_until: Option<Time>,
-    /// What the link of the primary serves while a packet is on its way to X.
-    pub lag_bytes: u64,
+    /// How much longer it takes than the link of the primary, as of the last answer.
+    longer: Span,
+    /// What the link of the primary serves meanwhile.
+    lag_bytes: u64,
     /// When feedback came last.
     heard: Time,
     /// It stays closed until then.
@@ -86,6 +109,7 @@ impl Detour {
             own,
             asking: None,
             lingers_until: None,
+            longer: Span::ZERO,
             lag_bytes: 0,
             heard: Time::ZERO,
             closed_until: Time::ZERO,
@@ -175,7 +199,7 @@ impl Detour {
 
     /// Feedback for the probe that left at `sent` has come. True if it is news: from a probe of
     /// this pair, and later than the last that counted.
-    pub fn hear(&mut self, now: Time, sent: Time, primary_rate: Rate) -> bool {
+    pub fn hear(&mut self, now: Time, sent: Time) -> bool {
         let Some(asking) = &mut self.asking else { return false };
         if sent > asking.sent || asking.applied.is_some_and(|applied| sent <= applied) {
             return false;
@@ -183,9 +207,28 @@ impl Detour {
         asking.applied = Some(sent);
         asking.answered |= sent == asking.sent;
         asking.rtt = now.since(sent);
-        self.lag_bytes = primary_rate.bytes_in(asking.rtt.mul_div(1, 2));
         self.heard = now;
         true
+    }
+
+    /// After [`Detour::hear`], given how long the links to X and of the primary take, and what X
+    /// said of its link to D. The queue to X counts.
+    pub fn compare(&mut self, [via, primary]: [Span; 2], longer_ms: i16, primary_rate: Rate) {
+        let to_x = self.asking.map_or(Span::ZERO, |asking| asking.rtt.mul_div(1, 2));
+        let more = Span::from_millis(u64::from(longer_ms.unsigned_abs()));
+        let from_x = if longer_ms < 0 { via.saturating_sub(more) } else { via + more };
+        self.longer = (to_x + from_x).saturating_sub(primary);
+        self.lag_bytes = primary_rate.bytes_in(self.longer);
+    }
+    /// What must wait, of excess that has lasted for so long.
+    pub fn lag(&self, excess: Span) -> Lag {
+        if self.longer > TOO_LONG {
+            Lag::TooLong
+        } else if excess < self.longer * LASTING {
+            Lag::Bytes(self.lag_bytes)
+        } else {
+            Lag::Capped(self.lag_bytes)
+        }
     }
 
     /// True if neither the other interface nor a lack of packets limits it: it would use a larger

@@ -1,7 +1,7 @@
 //! Machines against each other over ideal links: routers, queues that drain at the rate of their
 //! link, constant cross traffic.
 
-use super::{Detours, Feedback, Interfaces, Message, Outbox};
+use super::{Detours, Feedback, Interfaces, Lag, Message, Outbox};
 use crate::inrpp::Settings;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
@@ -55,6 +55,9 @@ impl Interfaces for View<'_> {
     }
     fn rate(&self, port: PortId) -> Rate {
         self.ends[port.index()].rate
+    }
+    fn delay(&self, port: PortId) -> Span {
+        self.ends[port.index()].delay
     }
     fn queue_bytes(&self, port: PortId) -> u64 {
         // A packet in transmission no longer waits.

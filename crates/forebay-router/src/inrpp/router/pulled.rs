@@ -2,6 +2,7 @@
 
 use super::{Inrpp, Port};
 use crate::forwarding::NodeContext;
+use crate::inrpp::detour::Lag;
 use crate::inrpp::signals::set_tag;
 use forebay_base::{Packet, PortId, Time};
 use forebay_signal::inrpp::{DETOUR_TAG_BYTES, DetourTag};
@@ -66,9 +67,13 @@ impl Inrpp {
             let Port { interface, push_room_bytes, .. } = &self.ports[primary.index()];
             // Before what waits here there is the whole queue of the link, or no link.
             let comes_last = *push_room_bytes == u64::MAX || !self.detours.is_up(*primary);
-            let lag_bytes = if comes_last { 0 } else { self.detours.lag_bytes(*primary, port) };
-            interface.is_worth_a_detour(lag_bytes)
-                && interface.has_eligible_for_detour(max_wire_len)
+            let waits_longer = comes_last
+                || match self.detours.lag(now, *primary, port) {
+                    Lag::TooLong => false,
+                    Lag::Bytes(bytes) => interface.cache_bytes() > bytes,
+                    Lag::Capped(bytes) => interface.is_worth_a_detour(bytes),
+                };
+            waits_longer && interface.has_eligible_for_detour(max_wire_len)
         };
         self.detours.due_for(now, port).find(able)
     }

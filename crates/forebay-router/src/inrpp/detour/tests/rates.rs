@@ -259,6 +259,7 @@ fn an_answer_that_is_late_or_repeated_or_forged_counts_once_or_not_at_all() {
         increase: 1_000_000,
         decrease: 0,
         cap: u64::MAX,
+        longer_ms: 0,
     };
     let tell = |world: &mut World, port, answer: Feedback| {
         world.with(0, |detours, now, view, out| {
@@ -298,16 +299,45 @@ fn a_burst_soon_after_another_finds_its_detour_open() {
     assert_eq!(world.rate(0, 1, 2), Some(0.0), "it has been idle for longer than that");
 }
 
-/// 62 500 bytes are 5 ms at 100 Mbit/s; the probe itself takes some microseconds.
-#[test]
-fn the_lag_of_a_detour_is_half_of_the_round_trip_of_its_probe() {
-    let mut world = triangle(ms(5), &Settings::default());
+/// The links take so many milliseconds: 0 to 2, and round it over 1. There has been excess for
+/// `wait_ms`.
+fn lag_after(ways: [u64; 3], wait_ms: u64) -> Lag {
+    let [direct, to_x, from_x] = ways.map(ms);
+    let links = [(0, 2, 100, direct), (0, 1, 100, to_x), (1, 2, 100, from_x)];
+    let mut world = World::new(3, &links, &Settings::default());
+    world.run_until(Time::from_secs(3));
     let (via, primary) = (world.port(0, 1), world.port(0, 2));
-    assert_eq!(world.routers[0].detours.lag_bytes(primary, via), 0, "nothing is known yet");
+    let first = world.routers[0].detours.lag(world.now, primary, via);
+    assert_eq!(first, Lag::Capped(0), "nothing is known yet");
     world.set_excess(0, 2, true);
-    world.run_until(world.now + ms(100));
-    let lag_bytes = world.routers[0].detours.lag_bytes(primary, via);
-    assert!((62_500..63_000).contains(&lag_bytes), "{lag_bytes}");
+    world.run_until(world.now + ms(wait_ms));
+    world.routers[0].detours.lag(world.now, primary, via)
+}
+
+/// 100 Mbit/s are 12 500 bytes in a millisecond. The probe itself takes some microseconds.
+#[test]
+fn a_detour_is_longer_by_both_of_its_links_less_the_one_that_it_goes_round() {
+    let longer_ms = |lag| match lag {
+        Lag::TooLong => None,
+        Lag::Bytes(bytes) | Lag::Capped(bytes) => Some(bytes as f64 / 12_500.0),
+    };
+    let cases = [
+        ([5, 5, 5], Some(5.0)),
+        ([5, 5, 40], Some(40.0)),
+        ([5, 40, 5], Some(40.0)),
+        ([20, 10, 30], Some(20.0)),
+        ([40, 10, 10], Some(0.0)),
+        ([5, 300, 500], Some(795.0)),
+        ([5, 300, 510], None),
+        ([5, 510, 300], None),
+    ];
+    for (ways, expected) in cases {
+        let is = longer_ms(lag_after(ways, 2_000));
+        let close = is.zip(expected).is_some_and(|(a, b)| (a - b).abs() < 0.1);
+        assert!(close || is == expected, "{ways:?}: {is:?}");
+    }
+    assert!(matches!(lag_after([5, 5, 30], 80), Lag::Bytes(_)), "less than 3 times 30 ms");
+    assert!(matches!(lag_after([5, 5, 30], 100), Lag::Capped(_)));
 }
 
 /// 8 Mbit/s are 1500 bytes each 1.5 ms.
@@ -319,7 +349,8 @@ fn packets_are_paced_in_bursts_of_two_and_take_turns() {
     let (via, primary) = (world.port(0, 1), world.port(0, 2));
     let (from, target, sent) = (id(1), id(2), world.now);
     let (open, increase, decrease, cap) = (true, 1_000_000, 0, u64::MAX);
-    let answer = Feedback { from, target, primary, sent, open, increase, decrease, cap };
+    let longer_ms = 0;
+    let answer = Feedback { from, target, primary, sent, open, increase, decrease, cap, longer_ms };
     world.with(0, |detours, now, view, out| {
         detours.on_message(now, via, Message::Feedback(answer), view, out);
     });

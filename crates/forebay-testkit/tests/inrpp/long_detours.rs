@@ -1,0 +1,65 @@
+//! Detours over links that take much longer than the one that they go round.
+#![allow(clippy::print_stdout)] // the table
+
+use super::ends::mean_fct;
+
+/// `count` flows of this size from r0 to r1, over a link of 10 Mbit/s and 5 ms, and round it over
+/// two links that take so many milliseconds each.
+fn triangle(count: usize, bytes: &str, delay_ms: u64) -> String {
+    let link = |a: &str, b: &str, delay_ms: u64| {
+        format!(
+            "[[links]]\na = '{a}'\nb = '{b}'\nrate = '10Mbit/s'\ndelay = '{delay_ms}ms'\n\
+             queue = '50ms'\n"
+        )
+    };
+    let links =
+        [link("r0", "r1", 5), link("r0", "r2", delay_ms), link("r2", "r1", delay_ms)].concat();
+    let hosts = |name: &str, router: &str| {
+        format!(
+            "[[hosts]]\nname = '{name}{{}}'\ncount = {count}\nattach = '{router}'\n\
+             rate = '100Mbit/s'\ndelay = '1ms'\nqueue = '50ms'\n"
+        )
+    };
+    let (s, d) = (hosts("s", "r0"), hosts("d", "r1"));
+    format!(
+        "routers = ['r0', 'r1', 'r2']\n{links}{s}{d}[[flows]]\nsrc = 's{{}}'\ndst = 'd{{}}'\n\
+         count = {count}\nevery = '50ms'\nbytes = '{bytes}'\n"
+    )
+}
+
+/// Over what it is without detours, which ones of 5 s have nobody take.
+fn with_detours(count: usize, bytes: &str, delay_ms: u64) -> f64 {
+    let mean_s = |delay_ms| mean_fct(&triangle(count, bytes, delay_ms), "inrpp", count as u32);
+    let ((with_s, needless), (without_s, _)) = (mean_s(delay_ms), mean_s(5_000));
+    let ratio = with_s / without_s;
+    println!("| {count} of {bytes}, 2 x {delay_ms} ms | {ratio:.3} | {needless} needless |");
+    if delay_ms > 405 {
+        assert_eq!(needless, 0, "{count} of {bytes}, {delay_ms} ms");
+    }
+    ratio
+}
+
+/// The last packets of a flow would be late by the time that the detour takes more.
+#[test]
+fn a_detour_that_is_later_than_the_link_takes_nothing() {
+    for (count, bytes) in [(10, "300kB"), (2, "16MB"), (10, "30kB"), (1, "2MB")] {
+        for delay_ms in [410, 500, 1_000] {
+            let ratio = with_detours(count, bytes, delay_ms);
+            assert!((ratio - 1.0).abs() < 0.001, "{count} of {bytes}, {delay_ms} ms: {ratio}");
+        }
+    }
+    for (count, bytes) in [(10, "30kB"), (4, "100kB")] {
+        for delay_ms in [20, 50, 100, 200] {
+            let ratio = with_detours(count, bytes, delay_ms);
+            assert!(ratio < 1.25, "{count} of {bytes}, {delay_ms} ms: {ratio}");
+        }
+    }
+}
+
+#[test]
+fn bulk_has_its_detours_all_the_same() {
+    for delay_ms in [50, 200, 400] {
+        let ratio = with_detours(2, "16MB", delay_ms);
+        assert!(ratio < 0.56, "{delay_ms} ms: {ratio}");
+    }
+}
