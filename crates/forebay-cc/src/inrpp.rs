@@ -97,8 +97,8 @@ use forebay_base::require;
 use forebay_base::{OptionList, Span, Time};
 use forebay_signal::inrpp::guard::GUARDED_BYTES;
 use forebay_signal::inrpp::{
-    BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, Nonce, Notice,
-    PathDigest, Returned,
+    BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, FIRST_FLIGHT_BYTES,
+    Nonce, Notice, PathDigest, Returned,
 };
 use serde::{Deserialize, Serialize};
 
@@ -125,9 +125,6 @@ const SEEN_PACKETS: u64 = 64;
 const OPEN_ROUNDS: u64 = 16;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
-/// The first flight, unless routers have room for more: all that the window of a
-/// SYN-ACK allows without scaling.
-const FIRST_FLIGHT_BYTES: u64 = 65_535;
 /// A path that loses more than one packet in this many without a request does not hold its excess.
 /// Radio links lose less.
 const LOSS_SHARE: u64 = 8;

@@ -120,9 +120,11 @@ impl Inrpp {
                 u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval),
             };
-            let interface = Interface::new(limits, info.mtu_bytes, settings);
+            let interface = Interface::new(limits, info.mtu_bytes, settings)
+                .with_crowd(settings.cache.crowd_at(PortId(id)))
+                .with_push_bytes(push_bytes);
             Port {
-                interface: interface.with_push_bytes(push_bytes),
+                interface,
                 express: Express::default(),
                 log: Log::default(),
                 plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),

@@ -9,7 +9,7 @@ use crate::keys::inrpp::{CACHE, CacheTable, GivenCache, InrppKeys, NAME};
 use crate::{Flow, Scenario};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ForwardingSpec;
-use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_router::inrpp::{CacheLimits, CacheSize, Crowd, PortCache, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -52,26 +52,29 @@ pub(crate) fn fit(
     }
     let margins = scenario.margins(protocol, &of_kind);
     let packet_bytes = scenario.full_packet_bytes();
-    let mut sizes: BTreeMap<NodeId, Vec<CacheLimits>> = BTreeMap::new();
+    let mut sizes: BTreeMap<NodeId, Vec<PortCache>> = BTreeMap::new();
     let paper = Settings::default().cache;
     for Interface { id, from, port, rate } in scenario.interfaces() {
-        let limits = match margins.get(&id) {
+        let cache = match margins.get(&id) {
             Some(margin) => {
                 let high_bytes = margin.high_bytes();
                 let total_bytes = high_bytes.saturating_add(margin.bytes());
-                CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes }
+                let limits = CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes };
+                let crowd = Crowd { flows: margin.flows, flow_bytes: margin.flow_bytes() };
+                PortCache { limits, crowd }
             }
             None => {
                 let [low, high, total] = MIN_PACKETS.map(|packets| packets * packet_bytes);
                 let paper = paper.at(port, rate);
-                if paper.total_bytes < total {
+                let limits = if paper.total_bytes < total {
                     CacheLimits { low_bytes: low, high_bytes: high, total_bytes: total }
                 } else {
                     paper
-                }
+                };
+                PortCache { limits, crowd: Crowd::default() }
             }
         };
-        sizes.entry(from).or_default().push(limits);
+        sizes.entry(from).or_default().push(cache);
     }
     for (id, spec) in routers.iter_mut().filter(|(id, _)| scenario.has_margin_rule(*id)) {
         if let ForwardingSpec::Inrpp(settings) = spec {
