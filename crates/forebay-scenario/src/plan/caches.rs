@@ -40,15 +40,17 @@ fn of_inrpp(id: NodeId, spec: &ForwardingSpec) -> Option<Router> {
 ///
 /// S_low is half of S_high, and S_high what keeps link and detours busy (see `margin.rs`). Where no
 /// flow of INRPP comes by at the start there is nothing to go by, and the sizes are the paper's.
+///
+/// Returns for how long the deepest of them holds a packet before it asks, if the rule sizes all.
 pub(crate) fn fit(
     scenario: &Scenario,
     protocol: &str,
     routers: &mut [(NodeId, &mut ForwardingSpec)],
-) {
+) -> Option<Span> {
     let of_kind: Vec<Router> =
         routers.iter().filter_map(|(id, spec)| of_inrpp(*id, spec)).collect();
     if !of_kind.iter().any(|(id, _)| scenario.has_margin_rule(*id)) {
-        return;
+        return None;
     }
     let margins = scenario.margins(protocol, &of_kind);
     let packet_bytes = scenario.full_packet_bytes();
@@ -82,6 +84,8 @@ pub(crate) fn fit(
             Arc::make_mut(settings).cache = CacheSize::Ports(ports.into());
         }
     }
+    let all = of_kind.iter().all(|(id, _)| scenario.has_margin_rule(*id));
+    margins.values().map(Margin::depth).max().filter(|_| all)
 }
 
 impl Scenario {

@@ -125,6 +125,10 @@ impl Margin {
         let busy = bytes_in(self.drain_bps, self.path + self.ack_spacing).saturating_mul(2);
         busy.max(self.flows.saturating_mul(PACKETS_PER_FLOW * self.packet_bytes))
     }
+    /// For how long the port holds what comes when it asks.
+    pub fn depth(&self) -> Span {
+        time_of(self.high_bytes(), self.drain_bps)
+    }
     /// By how much it asks earlier for each flow that has no packet there.
     pub fn flow_bytes(&self) -> u64 {
         let path = bytes_in(self.drain_bps, self.path).saturating_mul(2);

@@ -111,8 +111,8 @@ fn thresholds_follow_the_flows_that_are_there() {
     assert_eq!(put(&mut all, 4, 1), State::BackPressure);
     let more = put(&mut all, 5, 1);
     assert_eq!(more, State::BackPressure, "a fifth takes nothing away");
-    // A SYN-ACK is told half of what the cache would hold of no flow: four packets.
+    // A SYN-ACK is told half of what the cache would hold of all flows, up to a first flight.
     let mut idle = crowded();
     let none = BackPressure::default();
-    assert_eq!(idle.interface.offer(ms(0), Rate::mbps(12), none, none).allowance, 2);
+    assert_eq!(idle.interface.offer(ms(0), Rate::mbps(12), none, none).allowance, 10);
 }
