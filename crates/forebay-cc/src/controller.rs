@@ -518,6 +518,11 @@ pub trait Controller: Send {
     fn path_keeps_order(&self) -> bool {
         false
     }
+    /// With [`LossPolicy::HoldTolerant`]: no router of the path holds a packet for longer;
+    /// [`Span::MAX`] if that is not known. Asked when [`Controller::loss_policy`] is.
+    fn longest_hold(&self) -> Span {
+        Span::MAX
+    }
     /// When the receiver is to send ACKs; None: as the transport is configured.
     fn ack_policy(&self) -> Option<AckPolicy> {
         None

@@ -45,9 +45,10 @@
 //!    sends at the rate of its interface is a run. It begins with what was
 //!    delivered in the last round trip as its window: from the initial one, repairing that many
 //!    losses, for which no window grows, would take for ever.
-//! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, less a quarter
-//!    for each RTT sample since the first nonce: the round trips so far, that of the SYN above all,
-//!    say nothing of those through a full cache.
+//! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, or what
+//!    the deepest cache holds where that is known to be less, less a quarter for each RTT sample
+//!    since the first nonce: the round trips so far, that of the SYN above all, say nothing of
+//!    those through a full cache.
 //! 10. A flow in the open loop that was never asked does not wait for losses: as soon as more than
 //!     one in eight of 64 packets or more, from the last time that nothing was missing to the
 //!     newest that has arrived, is missing, it has no more in flight than then. A detour brings
@@ -69,9 +70,12 @@
 //!     anything for how many packets of the flow they have room. The first flight has that
 //!     many, and 65 535 bytes in any case.
 //!
-//! 14. Where a router says that the data pass on to one without INRPP, the first loss makes the
-//!     flow one of CUBIC, for as long as that is said, whoever asks: routers before the plain one
-//!     hold what they cannot send, but what that drops may be a packet of TCP that joined there.
+//! 14. Where a router says that the path has one without INRPP next to it, a flow that no router
+//!     has asked begins as TCP does: with the initial window and slow start, and with TCP's loss
+//!     detection, for a short queue there drops what a first flight would fill. The first loss
+//!     makes the flow one of CUBIC, for as long as that is said, whoever asks: routers before the
+//!     plain one hold what they cannot send, but what that drops may be a packet of TCP that joined
+//!     there.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.
@@ -97,8 +101,8 @@ use forebay_base::require;
 use forebay_base::{OptionList, Span, Time};
 use forebay_signal::inrpp::guard::GUARDED_BYTES;
 use forebay_signal::inrpp::{
-    BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, Nonce, Notice,
-    PathDigest, Returned,
+    BACK_PRESSURE_BYTES, BackPressure, BackPressureSignal, ECHO_BYTES, Echo, FIRST_FLIGHT_BYTES,
+    Nonce, Notice, PathDigest, Returned,
 };
 use serde::{Deserialize, Serialize};
 
@@ -125,9 +129,6 @@ const SEEN_PACKETS: u64 = 64;
 const OPEN_ROUNDS: u64 = 16;
 /// A detour brings packets late by less than that.
 const LATENESS: Span = Span::from_millis(300);
-/// The first flight, unless routers have room for more: all that the window of a
-/// SYN-ACK allows without scaling.
-const FIRST_FLIGHT_BYTES: u64 = 65_535;
 /// A path that loses more than one packet in this many without a request does not hold its excess.
 /// Radio links lose less.
 const LOSS_SHARE: u64 = 8;
@@ -148,13 +149,17 @@ pub struct Params {
     /// Retransmission timeout, in seconds, of a flow whose ACKs bring a nonce, until a packet is
     /// acknowledged that left after the first of them; 1 to 60. Not in the paper. What waits its
     /// turn in a full cache, after a packet of each other flow, waits for no longer than the cache
-    /// is deep: 10 s by default.
+    /// is deep: 10 s by default, and less where the margin rule makes all caches less deep.
     pub held_rto_s: u32,
     /// True if routers write their requests on data, which the receiver returns on its ACKs: for
     /// paths whose ACKs return on another path. Without this flows do so whose SYN-ACK came over
     /// other INRPP routers or links than the SYN. Takes 10 bytes of a data packet instead of 8.
     /// Routers then hold nothing of the flow for those downstream. Not in the paper.
     pub notify_on_data: bool,
+    /// The depth of the deepest cache at which it asks, where that is known. Not a key of
+    /// scenarios: the margin rule says it.
+    #[serde(skip)]
+    pub cache_depth: Option<Span>,
     /// Back-pressure and notices have room for the code of a router. Not a key of scenarios: so
     /// where links have keys.
     #[serde(skip)]
@@ -185,6 +190,7 @@ impl Default for Params {
             switch_acks: 8,
             held_rto_s: 10,
             notify_on_data: false,
+            cache_depth: None,
             guarded: false,
             misbehaves: Misbehaviour::None,
         }
@@ -197,6 +203,11 @@ impl Params {
         require(self.max_credits >= 1, "max_credits", "1 or more")?;
         require(self.switch_acks >= 1, "switch_acks", "1 or more")?;
         require((1..=60).contains(&self.held_rto_s), "held_rto_s", "1 to 60")
+    }
+    /// Rule 9: the least timeout when the first nonce comes.
+    fn held_rto(&self) -> Span {
+        let most = Span::from_secs(self.held_rto_s.into());
+        self.cache_depth.map_or(most, |depth| depth.min(most))
     }
 }
 
@@ -215,9 +226,10 @@ enum Loop {
     },
 }
 
-/// Mode of the flow where no router holds for it, and the evidence for it. On the heap: most flows
-/// never need it.
+/// Mode of the flow where no router holds for it, and the evidence for it. On the heap, with what
+/// else is seldom needed.
 struct Tcp {
+    params: Params,
     init: Init,
     cubic: Cubic,
     fate: Fate,
@@ -227,16 +239,17 @@ struct Tcp {
     first_flight_bytes: u64,
     /// A router of the path has said that it knows a detour: packets may come late.
     detours: bool,
-    /// One passes the data on to a router without INRPP: losses are judged by TCP's rules.
+    /// One has a router without INRPP next to it on the path: rule 14.
     foreign: bool,
     /// A duplicate ACK has reported what arrived.
     sacks: bool,
 }
 
 impl Tcp {
-    fn new(init: Init) -> Tcp {
+    fn new(params: &Params, init: Init) -> Tcp {
         let cubic = Cubic::new(&cubic::Params::default(), init.clone());
         Tcp {
+            params: params.clone(),
             cubic,
             init,
             fate: Fate::default(),
@@ -351,7 +364,6 @@ impl Fate {
 
 /// The sender of one path.
 pub struct Inrpp {
-    params: Params,
     mss_bytes: u64,
     /// INRPP routers are on the path, and hold what it cannot take.
     pooled: bool,
@@ -401,7 +413,6 @@ impl Inrpp {
     /// [`Params::check`].
     pub fn new(params: &Params, init: Init) -> Inrpp {
         Inrpp {
-            params: params.clone(),
             mss_bytes: u64::from(init.mss_bytes),
             pooled: false,
             unheld: false,
@@ -414,7 +425,7 @@ impl Inrpp {
             opens: false,
             notifies: params.notify_on_data,
             option: if params.notify_on_data { empty_notice(params) } else { echo_of(None) },
-            tcp: Box::new(Tcp::new(init)),
+            tcp: Box::new(Tcp::new(params, init)),
         }
     }
 
@@ -438,7 +449,7 @@ impl Inrpp {
         }
     }
     fn is_greedy(&self) -> bool {
-        self.params.misbehaves == Misbehaviour::GreedySender
+        self.tcp.params.misbehaves == Misbehaviour::GreedySender
     }
 
     /// Rule 12: what a SYN carries. The receiver half puts the digest on the SYN-ACK.
@@ -484,7 +495,7 @@ impl Inrpp {
             self.renew_echo();
         }
         if nonce.is_some() {
-            self.held_rto.get_or_insert(Span::from_secs(self.params.held_rto_s.into()));
+            self.held_rto.get_or_insert(self.tcp.params.held_rto());
         }
         if signal.ask != BackPressureSignal::Nothing {
             self.tcp.before_timeout = None;
@@ -518,7 +529,7 @@ impl Inrpp {
             return;
         }
         self.contrary += 1;
-        if first || self.contrary >= self.params.switch_acks {
+        if first || self.contrary >= self.tcp.params.switch_acks {
             self.pooled = pooled;
             self.contrary = 0;
             self.renew_echo();
@@ -553,9 +564,10 @@ impl Inrpp {
     /// Rule 1: what may be in flight in the open loop.
     #[inline]
     fn open_bytes(&self) -> u64 {
-        let Tcp { init, fate, first_flight_bytes, .. } = &*self.tcp;
+        let Tcp { init, fate, first_flight_bytes, foreign, .. } = &*self.tcp;
         let round_bytes = fate.arrived_bytes();
         let bytes = match fate.lost_bytes {
+            _ if *foreign => init.initial_window_bytes.saturating_add(round_bytes * 2),
             0 => first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
             _ => init.initial_window_bytes.saturating_add(round_bytes),
         };
@@ -588,7 +600,7 @@ impl Inrpp {
                     *owed_bytes += delivered_bytes;
                     let segments = (*owed_bytes / self.mss_bytes).min(MOST_CREDITS) as u32;
                     *owed_bytes %= self.mss_bytes;
-                    let most = self.params.max_credits.max(segments);
+                    let most = self.tcp.params.max_credits.max(segments);
                     *credits = (*credits + segments).min(most).max(*credits);
                 }
                 if in_flight_bytes == 0 {
@@ -627,7 +639,8 @@ impl Controller for Inrpp {
         }
     }
     fn traits(&self) -> Traits {
-        let notice_bytes = if self.params.guarded { GUARDED_BYTES } else { BACK_PRESSURE_BYTES };
+        let notice_bytes =
+            if self.tcp.params.guarded { GUARDED_BYTES } else { BACK_PRESSURE_BYTES };
         let option_bytes = if self.notifies { notice_bytes } else { ECHO_BYTES };
         Traits { wants_rate: false, option_bytes, ..Traits::default() }
     }
@@ -636,7 +649,7 @@ impl Controller for Inrpp {
         // The one that a server finds is that of the SYN alone.
         let answered = options.filter(|_| self.opens).and_then(PathDigest::find);
         if answered.is_some_and(|digest| digest != PathDigest::default()) {
-            (self.notifies, self.option) = (true, empty_notice(&self.params));
+            (self.notifies, self.option) = (true, empty_notice(&self.tcp.params));
         }
         if let Some(signal) = options.and_then(|options| self.signal(options)) {
             let signal = if self.opens { self.on_syn_ack(signal) } else { signal };
@@ -731,7 +744,8 @@ impl Controller for Inrpp {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        if self.pooled { Some(LossPolicy::HoldTolerant) } else { self.tcp.cubic.loss_policy() }
+        let holds = self.pooled && (self.slowed || !self.tcp.foreign);
+        if holds { Some(LossPolicy::HoldTolerant) } else { self.tcp.cubic.loss_policy() }
     }
 
     fn rto_floor(&self) -> Span {
@@ -740,6 +754,10 @@ impl Controller for Inrpp {
 
     fn path_keeps_order(&self) -> bool {
         self.heard && !self.tcp.detours
+    }
+
+    fn longest_hold(&self) -> Span {
+        self.tcp.params.cache_depth.unwrap_or(Span::MAX)
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {

@@ -255,6 +255,9 @@ impl Controller for AnyController {
     fn path_keeps_order(&self) -> bool {
         each_controller!(self, c => c.path_keeps_order())
     }
+    fn longest_hold(&self) -> Span {
+        each_controller!(self, c => c.longest_hold())
+    }
     fn ack_policy(&self) -> Option<AckPolicy> {
         each_controller!(self, c => c.ack_policy())
     }

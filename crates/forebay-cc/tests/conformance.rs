@@ -564,6 +564,10 @@ impl Controller for Probe {
         self.note("path_keeps_order");
         true
     }
+    fn longest_hold(&self) -> Span {
+        self.note("longest_hold");
+        Span::from_secs(9)
+    }
     fn ack_policy(&self) -> Option<AckPolicy> {
         self.note("ack_policy");
         Some(AckPolicy::EveryPacket)
@@ -676,6 +680,7 @@ fn no_method_of_controller_is_lost_at_the_door() {
     assert_eq!(any.loss_policy(), Some(LossPolicy::TimeoutOnly));
     assert_eq!(any.rto_floor(), Span::from_secs(7));
     assert!(any.path_keeps_order());
+    assert_eq!(any.longest_hold(), Span::from_secs(9));
     assert_eq!(any.ack_policy(), Some(AckPolicy::EveryPacket));
     assert_eq!(any.recovery_owner(), RecoveryOwner::Controller);
     let next = next_packet(number);

@@ -67,6 +67,9 @@ const DETOURS_BIT: u8 = 128;
 const FOREIGN_BIT: u8 = 64;
 /// The largest allowance that the option holds: this many packets or more.
 pub const MAX_ALLOWANCE: u16 = 57_344;
+/// What a flow sends first unless routers have room for more: all that the window of a SYN-ACK,
+/// which is not scaled, allows (RFC 7323 section 2.2).
+pub const FIRST_FLIGHT_BYTES: u64 = 65_535;
 /// From this code on an allowance has an exponent.
 const FIRST_OCTAVE: u8 = 16;
 

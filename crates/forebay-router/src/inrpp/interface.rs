@@ -33,13 +33,15 @@ use super::credits::{Arrived, CreditTimeouts, Credits, Late};
 use super::earliest;
 use super::key::{Class, FlowKey};
 use super::remembered::Remembered;
-use super::settings::{CacheLimits, PACKET_BYTES, Settings, TurnOrder};
+use super::settings::{CacheLimits, Crowd, PACKET_BYTES, Settings, TurnOrder};
 use super::state::State;
 use alloc::boxed::Box;
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Rate, Rng, Span, Time};
-use forebay_signal::inrpp::{BackPressure, BackPressureSignal, MAX_ALLOWANCE, Nonce};
+use forebay_signal::inrpp::{
+    BackPressure, BackPressureSignal, FIRST_FLIGHT_BYTES, MAX_ALLOWANCE, Nonce,
+};
 
 /// A round is short, and new flows go first in it, up to this multiple of the plain packets' room
 /// at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
@@ -65,11 +67,13 @@ pub struct Interface<T> {
     state: State,
     /// The alias under which it asks; drawn anew each time that B begins.
     nonce: Option<Nonce>,
-    /// In state P no more than this waits here.
+    /// In state P no more than this waits here, nor more than half of S_low.
     push_bytes: u64,
     credits: Credits,
     cache: Cache<T>,
     limits: CacheLimits,
+    /// What each flow adds to S_low and S_high.
+    crowd: Crowd,
     cancel_for: Span,
     /// Flows that were asked to slow down since B began, and when last. Of more than are
     /// remembered, some learn of the end from the next interface or by time.
@@ -119,6 +123,7 @@ impl<T> Interface<T> {
     pub fn new(limits: CacheLimits, mtu_bytes: u16, settings: &Settings) -> Interface<T> {
         Interface {
             limits,
+            crowd: Crowd::default(),
             cancel_for: settings.cancel_for,
             state: State::Push,
             nonce: None,
@@ -149,16 +154,43 @@ impl<T> Interface<T> {
     /// The same, in state P with up to that many bytes in the cache, but at most half of S_low.
     #[must_use]
     pub fn with_push_bytes(self, push_bytes: u64) -> Interface<T> {
-        Interface { push_bytes: push_bytes.min(self.limits.low_bytes / 2), ..self }
+        Interface { push_bytes, ..self }
+    }
+    /// The same, with thresholds that follow the flows that are there.
+    #[must_use]
+    pub fn with_crowd(self, crowd: Crowd) -> Interface<T> {
+        debug_assert!(crowd.flows * crowd.flow_bytes <= self.limits.high_bytes, "{crowd:?}");
+        Interface { crowd, ..self }
     }
     /// The state.
     #[inline]
     pub fn state(&self) -> State {
         self.state
     }
-    /// The sizes of its cache.
+    /// The sizes of its cache, with all flows.
     pub fn limits(&self) -> CacheLimits {
         self.limits
+    }
+    /// What may wait here in state P.
+    #[inline]
+    fn push_bytes(&self) -> u64 {
+        self.push_bytes.min(self.low_bytes() / 2)
+    }
+    /// By how much S_high is lower now than with all flows.
+    #[inline]
+    fn absent_bytes(&self) -> u64 {
+        let Crowd { flows, flow_bytes } = self.crowd;
+        flows.saturating_sub(self.cache.pooled_flows()) * flow_bytes
+    }
+    /// S_high, for the flows that have packets here.
+    #[inline]
+    fn high_bytes(&self) -> u64 {
+        self.limits.high_bytes - self.absent_bytes()
+    }
+    /// S_low, the same way.
+    #[inline]
+    fn low_bytes(&self) -> u64 {
+        self.limits.low_bytes - self.absent_bytes() / 2
     }
     /// Bytes of INRPP data in the cache: S_i.
     pub fn cache_bytes(&self) -> u64 {
@@ -418,15 +450,19 @@ impl<T> Interface<T> {
         written: BackPressure,
     ) -> BackPressure {
         let unknown = came.routers > 0 && came.allowance == 0 && came.nonce.is_none();
-        if unknown || written.nonce.is_some() || written.ask != BackPressureSignal::Nothing {
+        let held_elsewhere = written.nonce.is_some() && written.nonce != self.nonce;
+        if unknown || held_elsewhere || written.ask != BackPressureSignal::Nothing {
             return written;
         }
         let (offered_bytes, last) = self.offered;
         let offered_bytes = offered_bytes.saturating_sub(rate.bytes_in(now.since(last)));
         let taken_bytes = offered_bytes.max(self.cache.bytes());
-        let missing_bytes = self.limits.high_bytes.saturating_sub(taken_bytes);
-        let room = missing_bytes / 2 / self.packet_bytes();
+        let present_bytes = self.high_bytes().saturating_sub(taken_bytes) / 2;
+        let planned_bytes = self.limits.high_bytes.saturating_sub(taken_bytes) / 2;
+        let room_bytes = present_bytes.max(planned_bytes.min(FIRST_FLIGHT_BYTES));
+        let room = room_bytes / self.packet_bytes();
         let room = room.clamp(1, u64::from(MAX_ALLOWANCE)) as u16;
+        let room = room.max(written.allowance);
         let further = Some(came.allowance).filter(|&further| further > 0 && came.nonce.is_none());
         let allowance = further.map_or(room, |further| further.min(room));
         self.offered = (offered_bytes + u64::from(allowance) * self.packet_bytes(), now);
@@ -504,7 +540,7 @@ impl<T> Interface<T> {
     fn room_for(&self, own: u64) -> u16 {
         let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
-        let share = self.share_of(own, left.min(self.limits.high_bytes / RAMP_SHARE));
+        let share = self.share_of(own, left.min(self.high_bytes() / RAMP_SHARE));
         let crowded = self.cache.bytes() >= self.crowded_bytes() && self.cache.has_eligible();
         let least = u64::from(own == 0 && left >= packet && !crowded);
         let packets = (share.saturating_sub(own) / packet).max(least);
@@ -513,7 +549,7 @@ impl<T> Interface<T> {
     /// Where the cache holds more, a flow with nothing in it is allowed nothing. That is above
     /// S_high, where others pause: below it none would, and the last flow would get the remainder.
     fn crowded_bytes(&self) -> u64 {
-        let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
+        let (high_bytes, total_bytes) = (self.high_bytes(), self.limits.total_bytes);
         let each = self.cache.pooled_flows() * self.packet_bytes();
         high_bytes + each.min(total_bytes.saturating_sub(high_bytes) / RAMP_SHARE)
     }
@@ -524,7 +560,7 @@ impl<T> Interface<T> {
     /// Request to a flow that has no room: above S_high those that have more than their share
     /// wait, until it is reached.
     fn ask_of(&self, own: u64) -> BackPressureSignal {
-        let high = self.limits.high_bytes;
+        let high = self.high_bytes();
         let over = self.cache.bytes() > high && own > self.share_of(own, high);
         if over { BackPressureSignal::Pause } else { BackPressureSignal::SlowDown }
     }
@@ -675,11 +711,11 @@ impl<T> Interface<T> {
             let bytes = self.cache.bytes();
             let over = || now >= self.cancel_until || self.asked.is_empty();
             let next = match self.state {
-                State::Push if bytes > self.push_bytes => State::StoreDetour,
-                State::StoreDetour if bytes > self.limits.high_bytes => State::BackPressure,
+                State::Push if bytes > self.push_bytes() => State::StoreDetour,
+                State::StoreDetour if bytes > self.high_bytes() => State::BackPressure,
                 State::StoreDetour if bytes == 0 => State::Push,
-                State::BackPressure if bytes < self.limits.low_bytes => State::Disable,
-                State::Disable if bytes > self.limits.high_bytes => State::BackPressure,
+                State::BackPressure if bytes < self.low_bytes() => State::Disable,
+                State::Disable if bytes > self.high_bytes() => State::BackPressure,
                 State::Disable if over() && bytes > 0 => State::StoreDetour,
                 State::Disable if over() => State::Push,
                 _ => return,

@@ -37,7 +37,7 @@ pub use interface::{Interface, Kept};
 pub use key::{Class, FlowKey};
 pub use log::{FlowTotals, InterfaceView};
 pub use router::{Inrpp, PortInfo};
-pub use settings::{CacheLimits, CacheSize, LinkSecrets, Settings, TurnOrder};
+pub use settings::{CacheLimits, CacheSize, Crowd, LinkSecrets, PortCache, Settings, TurnOrder};
 pub use state::State;
 
 /// The earlier of two deadlines, where there are any.

@@ -15,7 +15,7 @@ use super::interface::{Interface, Kept};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
 use super::settings::{PLAIN_ROOM, Settings};
-use super::signals::{Signals, has_room_for_tag, set_tag};
+use super::signals::{Signals, has_room_for_tag, note_foreign, set_tag};
 use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
 use alloc::vec::Vec;
@@ -123,9 +123,11 @@ impl Inrpp {
                 u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval),
             };
-            let interface = Interface::new(limits, info.mtu_bytes, settings);
+            let interface = Interface::new(limits, info.mtu_bytes, settings)
+                .with_crowd(settings.cache.crowd_at(PortId(id)))
+                .with_push_bytes(push_bytes);
             Port {
-                interface: interface.with_push_bytes(push_bytes),
+                interface,
                 express: Express::default(),
                 log: Log::default(),
                 plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
@@ -263,7 +265,7 @@ impl Inrpp {
         packet: &Packet,
         cx: &mut NodeContext<'_>,
     ) {
-        option.detours |= self.detours.lead_round(port);
+        option.detours |= self.detours.lead_round(cx.now, port);
         let Port { interface, foreign, .. } = &mut self.ports[port.index()];
         option.foreign |= *foreign;
         let opens = (self.vouches && is_syn(packet)).then(|| cx.ports.rate(port));
@@ -468,12 +470,15 @@ impl Forwarding for Inrpp {
             self.on_ack(in_port, option, &packet, cx);
         }
         if let Some(notice) = signals.notice {
-            self.count_in(notice, &mut packet, cx.arena);
+            self.count_in(in_port, notice, &mut packet, cx.arena);
         }
         let (port, tagged) = match self.way(&mut packet, signals.tag, cx) {
             Ok(way) => way,
             Err(reason) => return Verdict::Drop(packet, reason),
         };
+        if self.ports[port.index()].foreign && signals.back_pressure.is_some() {
+            note_foreign(&mut packet, cx.arena);
+        }
         if is_express(&packet) {
             if signals.notice.is_some() {
                 let flow = FlowKey::of(&packet, Class::Pooled);
@@ -511,7 +516,7 @@ impl Forwarding for Inrpp {
         } else {
             !out.interface.is_open() || wire_len > out.mtu_bytes
         };
-        if waits || !out.express.is_empty() {
+        if waits || !out.express.is_empty() || out.foreign {
             return None;
         }
         let mut signals = Signals::of(packet, cx.arena);

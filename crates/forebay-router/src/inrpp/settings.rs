@@ -18,6 +18,27 @@ pub struct CacheLimits {
     pub total_bytes: u64,
 }
 
+/// How the thresholds of a cache follow the flows that have packets in it. Its limits are for so
+/// many; with each fewer S_high is `flow_bytes` lower, and S_low half of that. Otherwise one flow
+/// would fill what all of them need, and have a backlog that is its share of the link for minutes
+/// once the others come. Not in the paper, whose caches are the same for any flows.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct Crowd {
+    /// Flows.
+    pub flows: u64,
+    /// Bytes for each of them, of which S_high holds all.
+    pub flow_bytes: u64,
+}
+
+/// The cache of one interface.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PortCache {
+    /// Its sizes with all flows.
+    pub limits: CacheLimits,
+    /// What each flow adds to them.
+    pub crowd: Crowd,
+}
+
 /// The sizes of the caches of a router.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum CacheSize {
@@ -33,7 +54,7 @@ pub enum CacheSize {
         total: Span,
     },
     /// Of each interface its own, in the order of the ports: for one router alone.
-    Ports(Arc<[CacheLimits]>),
+    Ports(Arc<[PortCache]>),
 }
 
 impl Default for CacheSize {
@@ -45,13 +66,20 @@ impl Default for CacheSize {
 }
 
 impl CacheSize {
+    /// What each flow adds to the thresholds of the interface `port`.
+    pub(super) fn crowd_at(&self, port: PortId) -> Crowd {
+        match self {
+            CacheSize::Ports(ports) => ports[port.index()].crowd,
+            CacheSize::Bytes(_) | CacheSize::Time { .. } => Crowd::default(),
+        }
+    }
     /// The sizes at the interface `port`, which has this rate.
     ///
     /// Panics if each interface has its own and there are fewer of them.
     pub fn at(&self, port: PortId, rate: Rate) -> CacheLimits {
         match self {
             CacheSize::Bytes(limits) => *limits,
-            CacheSize::Ports(limits) => limits[port.index()],
+            CacheSize::Ports(ports) => ports[port.index()].limits,
             &CacheSize::Time { low, high, total } => {
                 let bytes = |span: Span| {
                     let bits = rate.bps() as u128 * span.as_nanos() as u128 / 1_000_000_000;

@@ -32,6 +32,15 @@ impl Signals {
     }
 }
 
+/// The data that an ACK acknowledges come from a router without INRPP.
+#[inline(never)]
+pub(super) fn note_foreign(packet: &mut Packet, arena: &mut Arena) {
+    let options = &mut packet.cold_mut(arena).tcp_options;
+    if let Some(option) = BackPressure::find(options) {
+        BackPressure { foreign: true, ..option }.overwrite(options);
+    }
+}
+
 /// Put the tag on, replace it, or take it off.
 pub(super) fn set_tag(packet: &mut Packet, tag: Option<DetourTag>, arena: &mut Arena) {
     let mut options = packet.cold_part(arena).map_or(OptionList::EMPTY, without_tag);

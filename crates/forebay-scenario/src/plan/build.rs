@@ -36,7 +36,7 @@ impl Scenario {
             nodes: nodes.map(|(id, node)| node_of(&network, id, node)).collect(),
             links: self.directed_links(seed, &network),
             routes: self.routes,
-            transports: kinds.iter().map(|&kind| self.transport(kind)).collect(),
+            transports: kinds.iter().map(|&kind| self.transport(kind, &network)).collect(),
             flows: flows.collect(),
             events: self.all_events(seed),
             reassembly: self.reassembly,
@@ -76,9 +76,10 @@ impl Scenario {
         kinds
     }
 
-    fn transport(&self, kind: FlowKind<'_>) -> TransportSpec {
+    fn transport(&self, kind: FlowKind<'_>, network: &Network) -> TransportSpec {
         let (name, class) = kind;
         let spec = self.spec(name).expect("the name is in the table");
+        let spec = spec.with_cache_depth(network.cache_depth);
         TransportSpec {
             name: name.to_string(),
             algorithm: spec.name().to_string(),

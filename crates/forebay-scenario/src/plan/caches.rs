@@ -9,7 +9,7 @@ use crate::keys::inrpp::{CACHE, CacheTable, GivenCache, InrppKeys, NAME};
 use crate::{Flow, Scenario};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ForwardingSpec;
-use forebay_router::inrpp::{CacheLimits, CacheSize, Settings};
+use forebay_router::inrpp::{CacheLimits, CacheSize, Crowd, PortCache, Settings};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
@@ -40,38 +40,43 @@ fn of_inrpp(id: NodeId, spec: &ForwardingSpec) -> Option<Router> {
 ///
 /// S_low is half of S_high, and S_high what keeps link and detours busy (see `margin.rs`). Where no
 /// flow of INRPP comes by at the start there is nothing to go by, and the sizes are the paper's.
+///
+/// Returns for how long the deepest of them holds a packet before it asks, if the rule sizes all.
 pub(crate) fn fit(
     scenario: &Scenario,
     protocol: &str,
     routers: &mut [(NodeId, &mut ForwardingSpec)],
-) {
+) -> Option<Span> {
     let of_kind: Vec<Router> =
         routers.iter().filter_map(|(id, spec)| of_inrpp(*id, spec)).collect();
     if !of_kind.iter().any(|(id, _)| scenario.has_margin_rule(*id)) {
-        return;
+        return None;
     }
     let margins = scenario.margins(protocol, &of_kind);
     let packet_bytes = scenario.full_packet_bytes();
-    let mut sizes: BTreeMap<NodeId, Vec<CacheLimits>> = BTreeMap::new();
+    let mut sizes: BTreeMap<NodeId, Vec<PortCache>> = BTreeMap::new();
     let paper = Settings::default().cache;
     for Interface { id, from, port, rate } in scenario.interfaces() {
-        let limits = match margins.get(&id) {
+        let cache = match margins.get(&id) {
             Some(margin) => {
                 let high_bytes = margin.high_bytes();
                 let total_bytes = high_bytes.saturating_add(margin.bytes());
-                CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes }
+                let limits = CacheLimits { low_bytes: high_bytes / 2, high_bytes, total_bytes };
+                let crowd = Crowd { flows: margin.flows, flow_bytes: margin.flow_bytes() };
+                PortCache { limits, crowd }
             }
             None => {
                 let [low, high, total] = MIN_PACKETS.map(|packets| packets * packet_bytes);
                 let paper = paper.at(port, rate);
-                if paper.total_bytes < total {
+                let limits = if paper.total_bytes < total {
                     CacheLimits { low_bytes: low, high_bytes: high, total_bytes: total }
                 } else {
                     paper
-                }
+                };
+                PortCache { limits, crowd: Crowd::default() }
             }
         };
-        sizes.entry(from).or_default().push(limits);
+        sizes.entry(from).or_default().push(cache);
     }
     for (id, spec) in routers.iter_mut().filter(|(id, _)| scenario.has_margin_rule(*id)) {
         if let ForwardingSpec::Inrpp(settings) = spec {
@@ -79,6 +84,8 @@ pub(crate) fn fit(
             Arc::make_mut(settings).cache = CacheSize::Ports(ports.into());
         }
     }
+    let all = of_kind.iter().all(|(id, _)| scenario.has_margin_rule(*id));
+    margins.values().map(Margin::depth).max().filter(|_| all)
 }
 
 impl Scenario {

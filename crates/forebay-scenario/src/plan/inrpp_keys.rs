@@ -5,7 +5,7 @@ use crate::format::faults::Faults;
 use crate::keys::file::{File, LinkEntry};
 use crate::resolve::topology::Topology;
 use crate::{AlgorithmSpec, Link, Scenario};
-use forebay_base::NodeId;
+use forebay_base::{NodeId, Span};
 use forebay_cc::Spec;
 use forebay_cc::inrpp::Params;
 use forebay_net::ForwardingSpec;
@@ -21,6 +21,16 @@ impl AlgorithmSpec {
         match self {
             AlgorithmSpec::Table(Spec::Inrpp(params)) => {
                 AlgorithmSpec::Table(Spec::Inrpp(Params { guarded: true, ..params }))
+            }
+            other => other,
+        }
+    }
+    /// The same, which knows how deep caches are, if it is INRPP.
+    #[must_use]
+    pub(crate) fn with_cache_depth(self, cache_depth: Option<Span>) -> AlgorithmSpec {
+        match self {
+            AlgorithmSpec::Table(Spec::Inrpp(params)) => {
+                AlgorithmSpec::Table(Spec::Inrpp(Params { cache_depth, ..params }))
             }
             other => other,
         }

@@ -43,7 +43,8 @@
 //! of the link and its detours, or of slower links after it: those that limit what its flows can
 //! send together, a minimum cut of the tree of their paths. And a quarter of the backlog must have
 //! room for a packet of each flow: a flow that finds less comes late, and stays at one packet per
-//! round trip.
+//! round trip. What of it is for flows that have nothing in the cache does not count: S_high falls
+//! from that of all flows to what the longest path alone needs.
 
 use crate::resolve::routes::{asymmetric, shortest_paths};
 use crate::{Flow, Link, Scenario};
@@ -123,6 +124,16 @@ impl Margin {
     pub fn high_bytes(&self) -> u64 {
         let busy = bytes_in(self.drain_bps, self.path + self.ack_spacing).saturating_mul(2);
         busy.max(self.flows.saturating_mul(PACKETS_PER_FLOW * self.packet_bytes))
+    }
+    /// For how long the port holds what comes when it asks.
+    pub fn depth(&self) -> Span {
+        time_of(self.high_bytes(), self.drain_bps)
+    }
+    /// By how much it asks earlier for each flow that has no packet there.
+    pub fn flow_bytes(&self) -> u64 {
+        let path = bytes_in(self.drain_bps, self.path).saturating_mul(2);
+        let without = path.max(PACKETS_PER_FLOW * self.packet_bytes);
+        self.high_bytes().saturating_sub(without) / self.flows.max(1)
     }
 }
 

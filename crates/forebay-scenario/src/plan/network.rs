@@ -13,7 +13,7 @@ use crate::registry::tables::ParamTables;
 use crate::registry::{Chosen, Kind, Line, Routers, Schemes};
 use crate::resolve::topology::Topology;
 use crate::{Link, LinkDirection, Problem, Scenario};
-use forebay_base::{IpVersion, NodeId, Rate, Time};
+use forebay_base::{IpVersion, NodeId, Rate, Span, Time};
 use forebay_net::{ForwardingSpec, NetEvent, SchemeSpec};
 use forebay_queue::Carries;
 use std::collections::BTreeMap;
@@ -26,6 +26,8 @@ type RoutersByNode = BTreeMap<NodeId, (Arc<Line<Routers>>, ForwardingSpec)>;
 /// Routers and ports of a run.
 pub(crate) struct Network {
     routers: RoutersByNode,
+    /// See [`caches::fit`].
+    pub cache_depth: Option<Span>,
     /// Schemes that the scenario gives its links, by the address of what it says.
     schemes: BTreeMap<usize, SchemeSpec>,
     /// The scheme of the other ports of routers.
@@ -98,7 +100,7 @@ impl Scenario {
         let names = self.protocols_under(protocol);
         let needs: Vec<Need<'_>> =
             names.into_iter().map(|name| (name, self.bundle(name))).collect();
-        let routers = self.routers(&needs)?;
+        let (routers, cache_depth) = self.routers(&needs)?;
         let wires = || self.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
         let mut schemes = BTreeMap::new();
         for port in wires().filter_map(|wire| wire.port.as_ref()) {
@@ -115,12 +117,18 @@ impl Scenario {
             }
         };
         let mtu_room_bytes = needs.iter().map(|(_, bundle)| bundle.mtu_room_bytes).max();
-        Ok(Network { routers, schemes, needed, mtu_room_bytes: mtu_room_bytes.unwrap_or(0) })
+        Ok(Network {
+            routers,
+            cache_depth,
+            schemes,
+            needed,
+            mtu_room_bytes: mtu_room_bytes.unwrap_or(0),
+        })
     }
 
     /// The routers, each able to work where it is. The first need is that of the protocol of the
     /// run.
-    fn routers(&self, needs: &[Need<'_>]) -> Result<RoutersByNode, Problem> {
+    fn routers(&self, needs: &[Need<'_>]) -> Result<(RoutersByNode, Option<Span>), Problem> {
         let open = |node: &&crate::Node| !node.is_host && node.router.is_none();
         let common = match (&self.router, self.nodes.iter().find(open)) {
             (Some(router), _) => Some(Chosen::clone(router)),
@@ -142,10 +150,10 @@ impl Scenario {
         }
         let specs = routers.iter_mut().map(|(&id, (_, spec))| (id, spec));
         let mut specs: Vec<_> = specs.collect();
-        caches::fit(self, needs[0].0, &mut specs);
+        let cache_depth = caches::fit(self, needs[0].0, &mut specs);
         inrpp_keys::fit(self, &mut specs);
         caches::check_routers(self, routers.iter().map(|(&id, (_, spec))| (id, spec)))?;
-        Ok(routers)
+        Ok((routers, cache_depth))
     }
 
     fn machine<K: Kind>(&self, chosen: &Chosen<K>) -> Result<K::Machine, Problem> {

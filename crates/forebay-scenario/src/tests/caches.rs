@@ -27,7 +27,7 @@ fn sizes(scenario: &Scenario, node: usize, port: usize) -> [u64; 3] {
         panic!("a router of INRPP")
     };
     let CacheSize::Ports(ports) = &settings.cache else { panic!("{:?}", settings.cache) };
-    let CacheLimits { low_bytes, high_bytes, total_bytes } = ports[port];
+    let CacheLimits { low_bytes, high_bytes, total_bytes } = ports[port].limits;
     [low_bytes, high_bytes, total_bytes]
 }
 

@@ -4,7 +4,7 @@
 use super::lab::{Result, goodputs, run};
 use forebay_base::DropReason;
 use forebay_net::{ForwardingSpec, NetSpec, NodeKind};
-use forebay_router::inrpp::{CacheLimits, CacheSize};
+use forebay_router::inrpp::{CacheLimits, CacheSize, PortCache};
 use forebay_scenario::{LoadOptions, Scenario};
 use std::fmt::Write;
 use std::sync::Arc;
@@ -68,13 +68,15 @@ fn halved(mut spec: NetSpec) -> (NetSpec, u64) {
         let CacheSize::Ports(ports) = &settings.cache else {
             panic!("the rule gives each its own")
         };
-        let mut half = |limits: &CacheLimits| {
+        let mut half = |port: &PortCache| {
+            let limits = port.limits;
             let room = limits.total_bytes - limits.high_bytes;
             // Where no flow comes by it is the paper's, of 2 s or more.
             if room < 2_000_000 {
                 largest = room.max(largest);
             }
-            CacheLimits { total_bytes: limits.high_bytes + room / 2, ..*limits }
+            let total_bytes = limits.high_bytes + room / 2;
+            PortCache { limits: CacheLimits { total_bytes, ..limits }, ..*port }
         };
         settings.cache = CacheSize::Ports(ports.iter().map(&mut half).collect());
     }

@@ -1,10 +1,10 @@
 //! Return paths that are full of ACKs: everybody goes on, and TCP beside them has its share.
 #![allow(clippy::print_stdout)] // the table
 
-use super::ends::{network, simulation};
+use super::ends::{network, simulation, simulation_with};
 use super::lab::WIRE;
 use forebay_base::{DropReason, FlowId, Time};
-use forebay_sim::Simulation;
+use forebay_sim::{Options, Simulation};
 
 /// Payload of each flow from 20 to 60 s, in Mbit/s.
 fn goodputs(text: &str, protocol: &str, flows: u32) -> (Vec<f64>, Simulation) {
@@ -49,4 +49,40 @@ fn an_upload_by_tcp_has_its_share_beside_a_download() {
     println!("| download, upload, 100 and 2 Mbit/s | {ours:.3?} | NewReno {theirs:.3?} |");
     assert!(ours[1] > 0.8 * theirs[1], "{ours:?} beside {theirs:?}");
     assert!(ours[0] > 0.9 * theirs[0], "{ours:?} beside {theirs:?}");
+}
+
+/// ACKs that routers have thinned acknowledge several packets each: what senders conclude from them
+/// is the same on their fast path.
+#[test]
+fn thinned_acks_are_the_same_without_fast_paths() {
+    let text = "until_s = 900
+        link_defaults = { queue = '92packets' }
+        routers = ['r0', 'r1', 'r2']
+        links = [
+            { a = 'r0', b = 'r1', rate = '27.603Mbit/s', delay = '47602us', queue = '46packets',
+              reverse = { rate = '22kbit/s', queue = '100packets' } },
+            { a = 'r1', b = 'r2', rate = '6277kbit/s', delay = '271us', queue = '26packets',
+              reverse = { rate = '324kbit/s', queue = '100packets' } },
+        ]
+        hosts = [
+            { name = 'a{}', count = 5, attach = 'r0', rate = '55Mbit/s', delay = '531us' },
+            { name = 'b{}', count = 5, attach = 'r1', rate = '55Mbit/s', delay = '536us' },
+            { name = 'c{}', count = 5, attach = 'r2', rate = '55Mbit/s', delay = '3486us' },
+        ]
+        flows = [
+            { src = 'a0', dst = 'c0', start = '3242639us', bytes = '941485B' },
+            { src = 'a1', dst = 'c1', bytes = '941485B' },
+            { src = 'c2', dst = 'a2', bytes = '941485B' },
+            { src = 'b3', dst = 'c3', start = '709532us', bytes = '941485B' },
+            { src = 'a4', dst = 'c4', bytes = '941485B' },
+        ]";
+    let run = |general| {
+        let options = Options { general, ..Options::default() };
+        let mut sim = simulation_with(text, "inrpp", 1, options);
+        sim.run_until(Time::from_secs(900)).unwrap();
+        (sim.trace_hash(), sim.drops().count(DropReason::AckReplaced))
+    };
+    let (hash, replaced) = run(false);
+    assert!(replaced > 0, "it was exercised");
+    assert_eq!((hash, replaced), run(true));
 }

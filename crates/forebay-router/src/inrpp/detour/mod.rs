@@ -82,7 +82,7 @@ pub trait Interfaces {
 /// Messages to send, each by a port.
 pub type Outbox = Vec<(PortId, Message)>;
 
-/// How long a detour is kept open without excess.
+/// How long a detour is kept open without excess, and what was sent over it counts as on its way.
 const LINGER: Span = Span::from_secs(1);
 
 /// One port.
@@ -103,8 +103,8 @@ struct Port {
     turn: PortId,
     /// Ports over which this one has detours with r > 0.
     open_through: Vec<PortId>,
-    /// There is a way round it, with r > 0 or not.
-    has_detours: bool,
+    /// `LINGER` after the last packet that was sent round it.
+    late_until: Time,
 }
 
 /// The detours of one router, and its answers to requests for detours through it.
@@ -146,7 +146,7 @@ impl Detours {
             open: Vec::new(),
             turn: PortId(0),
             open_through: Vec::new(),
-            has_detours: false,
+            late_until: Time::ZERO,
         };
         let enabled = settings.detours;
         let alone = neighbours.iter().all(Option::is_none);
@@ -276,6 +276,7 @@ impl Detours {
     pub fn charge(&mut self, now: Time, primary: PortId, via: PortId, bytes: u16) {
         let at = self.find(via, primary).expect("a detour that next_for has named");
         self.pairs[at].charge(now, bytes);
+        self.ports[primary.index()].late_until = now + LINGER;
         self.ports[via.index()].turn = primary;
         self.pace_at(now, at);
     }
@@ -299,10 +300,10 @@ impl Detours {
         self.ports[port.index()].adjacency.up
     }
 
-    /// True if packets for `primary` may be sent round it.
+    /// True if packets for `primary` were sent round it within `LINGER`: they may come late.
     #[inline]
-    pub fn lead_round(&self, primary: PortId) -> bool {
-        self.ports[primary.index()].has_detours
+    pub fn lead_round(&self, now: Time, primary: PortId) -> bool {
+        now < self.ports[primary.index()].late_until
     }
 
     /// After [`Detours::on_timeout`]: the ports over which a detour may send now.
@@ -440,10 +441,6 @@ impl Detours {
         for port in &mut self.ports {
             port.open.clear();
             port.open_through.clear();
-            port.has_detours = false;
-        }
-        for pair in &self.pairs {
-            self.ports[pair.primary.index()].has_detours = true;
         }
         self.open_vias.clear();
         for (at, pair) in self.pairs.iter().enumerate().filter(|(_, pair)| pair.rate() > 0.0) {

@@ -2,7 +2,7 @@
 
 use super::super::interface::Interface;
 use super::super::key::{Class, FlowKey};
-use super::super::settings::{CacheLimits, Settings};
+use super::super::settings::{CacheLimits, Crowd, Settings};
 use super::super::state::State;
 use super::{Bench, LIMITS, PACKET, asks, flow, ms, packet};
 use alloc::vec::Vec;
@@ -72,6 +72,47 @@ fn a_few_packets_in_the_cache_are_no_congestion() {
     let turns: Vec<FlowKey> = core::iter::from_fn(|| b.pull(ms(1))).map(|(flow, _)| flow).collect();
     assert_eq!(turns, [flow(1), flow(2), flow(1), flow(1)]);
     assert_eq!(b.interface.state(), State::Push);
-    let small = Bench::new().interface.with_push_bytes(1 << 20);
-    assert_eq!(small, Bench::new().interface.with_push_bytes(LIMITS.low_bytes / 2));
+    // Of a small cache no more than half of S_low: a packet and a half.
+    let mut small = Bench::with(LIMITS);
+    small.interface = small.interface.with_push_bytes(1 << 20);
+    small.put(ms(0), 1, 0);
+    assert_eq!(small.interface.state(), State::Push);
+    small.put(ms(0), 1, 0);
+    assert_eq!(small.interface.state(), State::StoreDetour);
+}
+
+/// With all four flows S_high is 20 packets and S_low 10; each that is missing takes 4 and 2 away.
+#[test]
+fn thresholds_follow_the_flows_that_are_there() {
+    let limits = CacheLimits { low_bytes: 15_000, high_bytes: 30_000, total_bytes: 60_000 };
+    let crowded = || {
+        let b = Bench::with(limits);
+        let crowd = Crowd { flows: 4, flow_bytes: 6_000 };
+        Bench { interface: b.interface.with_crowd(crowd), ..b }
+    };
+    let put = |b: &mut Bench, n: u32, packets: u32| {
+        (0..packets).for_each(|_| assert!(b.put(ms(0), n, 0).is_empty()));
+        b.interface.state()
+    };
+    let mut b = crowded();
+    assert_eq!([put(&mut b, 1, 8), put(&mut b, 1, 1)], [State::StoreDetour, State::BackPressure]);
+    // Another one comes, and both have their packets asked for by the smaller S_low of two flows.
+    put(&mut b, 2, 1);
+    b.ack(ms(0), 1, BackPressure::default());
+    let mut states = core::iter::from_fn(|| {
+        b.pull(ms(1))?;
+        Some((b.interface.cache_bytes() / u64::from(PACKET), b.interface.state()))
+    });
+    let ends = states.find(|(_, state)| *state == State::Disable).expect("B ends");
+    assert_eq!(ends.0, 3, "flow 2 is gone: S_low of one flow is four packets");
+    let mut all = crowded();
+    let one_each = [1, 2, 3].map(|n| put(&mut all, n, 1));
+    assert_eq!((one_each, put(&mut all, 4, 17)), ([State::StoreDetour; 3], State::StoreDetour));
+    assert_eq!(put(&mut all, 4, 1), State::BackPressure);
+    let more = put(&mut all, 5, 1);
+    assert_eq!(more, State::BackPressure, "a fifth takes nothing away");
+    // A SYN-ACK is told half of what the cache would hold of all flows, up to a first flight.
+    let mut idle = crowded();
+    let none = BackPressure::default();
+    assert_eq!(idle.interface.offer(ms(0), Rate::mbps(12), none, none).allowance, 10);
 }

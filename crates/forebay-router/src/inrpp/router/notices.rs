@@ -11,6 +11,7 @@ impl Inrpp {
     /// A packet with a notice has come.
     pub(super) fn count_in(
         &mut self,
+        in_port: PortId,
         Notice(notice): Notice,
         packet: &mut Packet,
         arena: &mut Arena,
@@ -19,7 +20,8 @@ impl Inrpp {
         // By which port it will leave is not known yet.
         let detours = notice.detours || self.detours.rates().next().is_some();
         let routers = notice.routers.saturating_add(1);
-        let counted = BackPressure { routers, detours, ..notice };
+        let foreign = notice.foreign || self.ports[in_port.index()].foreign;
+        let counted = BackPressure { routers, detours, foreign, ..notice };
         let there = Notice(counted).overwrite(&mut packet.cold_mut(arena).tcp_options);
         debug_assert!(there, "it was read from there");
     }

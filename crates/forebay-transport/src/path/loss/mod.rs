@@ -61,7 +61,7 @@ impl Detector {
         self.replace(policy, sack);
         match self {
             Detector::HoldTolerant(patient) => {
-                patient.set_order(controller.path_keeps_order());
+                patient.set_path(controller.path_keeps_order(), controller.longest_hold());
                 patient.lower_floor(controller.rto_floor())
             }
             _ => false,

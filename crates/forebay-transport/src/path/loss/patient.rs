@@ -18,6 +18,10 @@ const HOLE_WAIT: Span = Span::from_millis(200);
 const FIRST_HOLE_WAIT: Span = MIN_RTO;
 /// The same at least, where the path keeps the order.
 const ORDERLY_HOLE_WAIT: Span = Span::from_millis(1);
+/// Where packets are held for a short time a silence is that many times as long as a router holds
+/// them, and as many round trips: twice the probe timeout of RFC 8985 section 7.2, as they grow
+/// while caches fill.
+const SILENT_HOLDS: u64 = 4;
 /// It is waited for less than others only if this multiple has arrived out of order as is
 /// missing.
 const FEW: u64 = 8;
@@ -26,7 +30,7 @@ const FEW: u64 = 8;
 /// much more.
 const REPAIR_RTTS: u64 = 6;
 /// A hole of more segments than that may be what waits on another way: after a change of routes
-/// that is most of a cache.
+/// that is most of a cache, unless no router has asked and they are known to hold little.
 const SHORT_HOLE: usize = 3;
 
 /// Original transmissions are distinguished from retransmissions: caches serve the latter first, so
@@ -54,6 +58,8 @@ pub(crate) struct HoldTolerant {
     /// less an eighth for each later one.
     heard: Time,
     gap: Option<Span>,
+    /// Both before that: what arrives at once is one piece of news, however it is processed.
+    before: (Time, Option<Span>),
     /// When something that was sent once has arrived.
     heard_once: Time,
     /// When the first segment was retransmitted because of a silence.
@@ -61,6 +67,10 @@ pub(crate) struct HoldTolerant {
     floor: Span,
     /// No packet comes late on another way, as far as the controller knows.
     orderly: bool,
+    /// No router holds a packet for longer, as far as it knows.
+    longest_hold: Span,
+    /// It has said once that a router holds packets back.
+    asked: bool,
 }
 
 impl HoldTolerant {
@@ -109,9 +119,13 @@ impl HoldTolerant {
     }
     #[inline]
     fn hear(&mut self, now: Time, sent_at: Time) {
-        let gap = now.since(self.heard.max(sent_at));
-        self.heard = now;
-        self.gap = Some(self.gap.map_or(gap, |before| before.mul_div(7, 8).max(gap)));
+        if now != self.heard {
+            self.before = (self.heard, self.gap);
+            self.heard = now;
+        }
+        let (heard, gap) = self.before;
+        let new = now.since(heard.max(sent_at));
+        self.gap = Some(gap.map_or(new, |gap| gap.mul_div(7, 8).max(new)));
     }
 
     /// True if something sent once may be outstanding below what has arrived, or something sent
@@ -132,14 +146,27 @@ impl HoldTolerant {
     pub(super) fn lower_floor(&mut self, floor: Span) -> bool {
         let before = self.rto_floor();
         self.floor = floor;
+        self.asked |= floor > Span::ZERO;
         self.rto_floor() < before
     }
-    pub(super) fn set_order(&mut self, orderly: bool) {
-        self.orderly = orderly;
+    pub(super) fn set_path(&mut self, orderly: bool, longest_hold: Span) {
+        (self.orderly, self.longest_hold) = (orderly, longest_hold);
+    }
+    /// Packets are held for a short time and not sent round, as far as the controller knows, and
+    /// something has arrived: what is missing is lost.
+    fn is_brief(&self) -> bool {
+        self.orderly
+            && self.floor == Span::ZERO
+            && self.longest_hold * SILENT_HOLDS < MIN_RTO
+            && self.rtt > Span::ZERO
+    }
+    /// The longest time without news that is no failure of the path.
+    fn normal_gap(&self) -> Option<Span> {
+        Some(self.gap?.min(self.longest_hold.max(MIN_RTO / 4)))
     }
     /// The RTO is no less than that.
     pub(super) fn rto_floor(&self) -> Span {
-        MIN_RTO.max(self.gap.unwrap_or(Span::ZERO) * 2).max(self.floor)
+        MIN_RTO.max(self.normal_gap().unwrap_or(Span::ZERO) * 2).max(self.floor)
     }
     /// After how long without news the first segment is retransmitted, while nothing is known to be
     /// lost; None: after the RTO. The board is not empty.
@@ -148,7 +175,9 @@ impl HoldTolerant {
         if repairs_alone {
             return self.repair_rtt.map(|rtt| HOLE_WAIT.max(rtt * REPAIR_RTTS));
         }
-        let wait = MIN_RTO.max(self.gap? * 4).max(self.floor);
+        let brief = self.is_brief();
+        let least = if brief { self.longest_hold.max(self.rtt) * SILENT_HOLDS } else { MIN_RTO };
+        let wait = least.max(self.normal_gap()? * 4).max(self.floor);
         Some(self.due(board).map_or(wait, |due| wait + due.since(now)))
     }
     /// When the next of what was sent once is due, by the RTT of the newest that has arrived:
@@ -246,7 +275,9 @@ impl HoldTolerant {
             && self.hole_wait(evidence, board).is_some_and(|wait| since + wait <= now)
         {
             self.round = None;
-            self.lossy |= declare_short_holes(board, below, losses);
+            let brief = self.is_brief() && !self.asked;
+            let longest = if brief { usize::MAX } else { SHORT_HOLE };
+            self.lossy |= declare_holes(board, below, longest, losses);
         }
         let at = first(board)?;
         let due = board.get(at).sent_at + long;
@@ -280,8 +311,13 @@ impl HoldTolerant {
     }
 }
 
-/// Holes below `below` of a few segments are lost. True if there are any.
-fn declare_short_holes(board: &mut Scoreboard, below: u64, losses: &mut Losses<'_>) -> bool {
+/// Holes below `below` of up to `longest` segments are lost. True if there are any.
+fn declare_holes(
+    board: &mut Scoreboard,
+    below: u64,
+    longest: usize,
+    losses: &mut Losses<'_>,
+) -> bool {
     let Some(mut at) = board.first_original() else { return false };
     let (end, mut any) = (board.find(below), false);
     while at < end {
@@ -292,7 +328,7 @@ fn declare_short_holes(board: &mut Scoreboard, below: u64, losses: &mut Losses<'
             continue;
         }
         let open = (at..end).take_while(|&i| !board.get(i).is(SACKED)).count();
-        if open <= SHORT_HOLE {
+        if open <= longest {
             for index in at..at + open {
                 let s = board.get(index);
                 if s.outstanding() && !s.is(REPEATED) {
