@@ -438,10 +438,12 @@ impl<T> Interface<T> {
         self.write(now, flow, option)
     }
     /// A SYN-ACK came with `came` and continues with `written`, over a link of `rate`. Where no
-    /// interface asks anything of its flow, it says for how many packets of it all have room at
-    /// once: here half of what is missing to S_high, where others have not been told of it just
-    /// before. What they were told leaves at the rate of the link. A router further on that says
-    /// nothing knows of one that does not speak INRPP, whose room nobody knows.
+    /// other interface asks anything of its flow, it says for how many packets of it all have room
+    /// at once: here half of what is missing to S_high, where others have not been told of it just
+    /// before; up to a first flight, to S_high of all flows, so that a new one is short of nothing
+    /// because those before it have filled their part. What they were told leaves at the rate of
+    /// the link. A router further on that says nothing knows of one that does not speak INRPP,
+    /// whose room nobody knows.
     pub fn offer(
         &mut self,
         now: Time,
