@@ -45,10 +45,10 @@
 //!    sends at the rate of its interface is a run. It begins with what was
 //!    delivered in the last round trip as its window: from the initial one, repairing that many
 //!    losses, for which no window grows, would take for ever.
-//! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, or what
-//!    the deepest cache holds where that is known to be less, less a quarter for each RTT sample
-//!    since the first nonce: the round trips so far, that of the SYN above all, say nothing of
-//!    those through a full cache.
+//! 9. While ACKs bring a nonce the retransmission timeout is `held_rto_s` or more, or what the
+//!    deepest cache holds where that is known to be less and no detour was used, less a quarter for
+//!    each RTT sample since the first nonce: the round trips so far, that of the SYN above all, say
+//!    nothing of those through a full cache.
 //! 10. A flow in the open loop that was never asked does not wait for losses: as soon as more than
 //!     one in eight of 64 packets or more, from the last time that nothing was missing to the
 //!     newest that has arrived, is missing, it has no more in flight than then. A detour brings
@@ -203,11 +203,6 @@ impl Params {
         require(self.max_credits >= 1, "max_credits", "1 or more")?;
         require(self.switch_acks >= 1, "switch_acks", "1 or more")?;
         require((1..=60).contains(&self.held_rto_s), "held_rto_s", "1 to 60")
-    }
-    /// Rule 9: the least timeout when the first nonce comes.
-    fn held_rto(&self) -> Span {
-        let most = Span::from_secs(self.held_rto_s.into());
-        self.cache_depth.map_or(most, |depth| depth.min(most))
     }
 }
 
@@ -485,7 +480,10 @@ impl Inrpp {
             self.come_back();
         }
         self.count_routers(signal.routers);
-        self.tcp.detours |= signal.detours;
+        if signal.detours && !self.tcp.detours {
+            // What is sent round comes later than caches hold it.
+            (self.tcp.detours, self.held_rto) = (true, None);
+        }
         if signal.nonce.is_some() {
             self.tcp.fate.asked_at = Some(now);
         }
@@ -495,7 +493,9 @@ impl Inrpp {
             self.renew_echo();
         }
         if nonce.is_some() {
-            self.held_rto.get_or_insert(self.tcp.params.held_rto());
+            let most = Span::from_secs(self.tcp.params.held_rto_s.into());
+            let held_rto = self.longest_hold().min(most);
+            self.held_rto.get_or_insert(held_rto);
         }
         if signal.ask != BackPressureSignal::Nothing {
             self.tcp.before_timeout = None;
@@ -757,7 +757,8 @@ impl Controller for Inrpp {
     }
 
     fn longest_hold(&self) -> Span {
-        self.tcp.params.cache_depth.unwrap_or(Span::MAX)
+        let known = self.tcp.params.cache_depth.filter(|_| !self.tcp.detours);
+        known.unwrap_or(Span::MAX)
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {

@@ -11,11 +11,11 @@ use forebay_testkit::pool::{TEXT, config, pooled_link, router, settings, transpo
 use forebay_testkit::world::World;
 use std::sync::atomic::AtomicBool;
 
-/// For so long after that.
+/// For so long after that. The kernel tells the far end once a second at most (`link_watch.c`).
 const DOWN_AT_MS: u64 = 700;
-const DOWN_FOR_MS: u64 = 1_000;
+const DOWN_FOR_MS: u64 = 2_500;
 
-/// 4 MB over `s - a - b - d`, where 10 Mbit/s lead from `a` to `b`, and as much over `x`.
+/// 8 MB over `s - a - b - d`, where 10 Mbit/s lead from `a` to `b`, and as much over `x`.
 pub fn inrpp_turns_to_its_detour() -> Outcome {
     let mut world = World::new();
     let [a, b, x] = ["a", "b", "x"].map(|name| router(&mut world, name, &settings(TEXT)));
@@ -30,7 +30,7 @@ pub fn inrpp_turns_to_its_detour() -> Outcome {
         world.join(host, router, pooled_link(Rate::mbps(40), near));
     }
     let inrpp = transport(&mut world, "inrpp", config());
-    world.flow((s, d), Time::from_millis(50), Some(4_000_000), inrpp);
+    world.flow((s, d), Time::from_millis(50), Some(8_000_000), inrpp);
     let spec = world.spec;
     let plan = plan(&spec, Time::from_secs(20));
     let switched = |lab: &Lab, up| lab.switch(a.index(), &interface(direct), up);
