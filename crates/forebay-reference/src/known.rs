@@ -61,10 +61,9 @@ impl Key {
 
 type Slot = Arc<Mutex<Option<Reference>>>;
 
-/// References of the runs of one scenario, which have all but transports, routers and
-/// flows in common. One
-/// entry per seed where flows start late by a random time, about 60 bytes per flow; else one in all
-/// for protocols that are alike.
+/// References of the runs of one scenario, which have all but transports, routers and flows in
+/// common. One entry per seed where flows start late by a random time, about 60 bytes per flow;
+/// else one in all for protocols that are alike.
 #[derive(Debug, Default)]
 pub struct ReferenceCache(Mutex<BTreeMap<Key, Slot>>);
 

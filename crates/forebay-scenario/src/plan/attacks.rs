@@ -4,8 +4,7 @@
 use crate::model::attacks::{Attack, AttackKind};
 use crate::{AlgorithmSpec, Scenario};
 use forebay_base::{Rng, Stream};
-use forebay_cc::Spec;
-use forebay_cc::inrpp::{Misbehaviour, Params};
+use forebay_cc::inrpp::Misbehaviour;
 use forebay_net::{EventSpec, NetEvent, NetSpec, Replay, SpoofedPacket, TransportSpec};
 use std::sync::Arc;
 
@@ -69,11 +68,7 @@ impl Scenario {
     }
 }
 
-fn misbehaving(spec: AlgorithmSpec, misbehaves: Misbehaviour) -> Option<AlgorithmSpec> {
-    match spec {
-        AlgorithmSpec::Table(Spec::Inrpp(params)) => {
-            Some(AlgorithmSpec::Table(Spec::Inrpp(Params { misbehaves, ..params })))
-        }
-        _ => None,
-    }
+fn misbehaving(mut spec: AlgorithmSpec, misbehaves: Misbehaviour) -> Option<AlgorithmSpec> {
+    spec.inrpp_mut()?.misbehaves = misbehaves;
+    Some(spec)
 }

@@ -6,7 +6,7 @@ use crate::format::fault::{Fault, Problem};
 use crate::format::fields::{Spanned, shown};
 use crate::format::item::whole;
 use crate::keys::inrpp::{CACHE, CacheTable, GivenCache, InrppKeys, NAME};
-use crate::{Flow, Scenario};
+use crate::{AlgorithmSpec, Flow, Scenario};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
 use forebay_net::ForwardingSpec;
 use forebay_router::inrpp::{CacheLimits, CacheSize, Crowd, PortCache, Settings};
@@ -86,6 +86,17 @@ pub(crate) fn fit(
     }
     let all = of_kind.iter().all(|(id, _)| scenario.has_margin_rule(*id));
     margins.values().map(Margin::depth).max().filter(|_| all)
+}
+
+impl AlgorithmSpec {
+    /// The same, which knows how deep caches are ([`fit`]), if it is INRPP.
+    #[must_use]
+    pub(crate) fn with_cache_depth(mut self, cache_depth: Option<Span>) -> AlgorithmSpec {
+        if let Some(params) = self.inrpp_mut() {
+            params.cache_depth = cache_depth;
+        }
+        self
+    }
 }
 
 impl Scenario {

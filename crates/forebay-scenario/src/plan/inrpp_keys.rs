@@ -5,7 +5,7 @@ use crate::format::faults::Faults;
 use crate::keys::file::{File, LinkEntry};
 use crate::resolve::topology::Topology;
 use crate::{AlgorithmSpec, Link, Scenario};
-use forebay_base::{NodeId, Span};
+use forebay_base::NodeId;
 use forebay_cc::Spec;
 use forebay_cc::inrpp::Params;
 use forebay_net::ForwardingSpec;
@@ -15,25 +15,20 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 impl AlgorithmSpec {
-    /// The same with room for the codes of INRPP routers, if it is INRPP.
-    #[must_use]
-    pub(crate) fn guarded(self) -> AlgorithmSpec {
+    /// Its parameters, if it is INRPP: some of them follow from the network.
+    pub(super) fn inrpp_mut(&mut self) -> Option<&mut Params> {
         match self {
-            AlgorithmSpec::Table(Spec::Inrpp(params)) => {
-                AlgorithmSpec::Table(Spec::Inrpp(Params { guarded: true, ..params }))
-            }
-            other => other,
+            AlgorithmSpec::Table(Spec::Inrpp(params)) => Some(params),
+            _ => None,
         }
     }
-    /// The same, which knows how deep caches are, if it is INRPP.
+    /// The same with room for the codes of INRPP routers, if it is INRPP.
     #[must_use]
-    pub(crate) fn with_cache_depth(self, cache_depth: Option<Span>) -> AlgorithmSpec {
-        match self {
-            AlgorithmSpec::Table(Spec::Inrpp(params)) => {
-                AlgorithmSpec::Table(Spec::Inrpp(Params { cache_depth, ..params }))
-            }
-            other => other,
+    pub(crate) fn guarded(mut self) -> AlgorithmSpec {
+        if let Some(params) = self.inrpp_mut() {
+            params.guarded = true;
         }
+        self
     }
 }
 
