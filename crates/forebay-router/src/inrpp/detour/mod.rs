@@ -207,7 +207,10 @@ impl Detours {
             }
             let pair = &mut self.pairs[at];
             match (excess, pair.wants()) {
-                (true, true) => pair.lingers_until = None,
+                (true, true) => {
+                    pair.lingers_until = None;
+                    self.pace_at(now, at);
+                }
                 (true, false) => self.set_wants(now, at, true, out),
                 (false, asks) => {
                     pair.lingers_until = asks.then_some(now + LINGER);
@@ -326,8 +329,7 @@ impl Detours {
     pub fn on_timeout(&mut self, now: Time, view: &dyn Interfaces, out: &mut Outbox) {
         if self.pace.is_some_and(|pace| pace <= now) {
             let open = self.open_vias.iter().flat_map(|via| &self.ports[via.index()].open);
-            let ready = open.filter_map(|&at| self.pairs[at].ready());
-            self.pace = ready.filter(|&ready| ready > now).min();
+            self.pace = open.filter_map(|&at| self.next_packet(now, at)).min();
         }
         if self.next.is_none_or(|next| now < next) {
             return;
@@ -551,8 +553,11 @@ impl Detours {
 
     /// A timeout for the next packet of a detour, if it has to wait for it.
     fn pace_at(&mut self, now: Time, at: usize) {
-        let ready = self.pairs[at].ready().filter(|&ready| ready > now);
-        self.pace = self.pace.into_iter().chain(ready).min();
+        self.pace = self.pace.into_iter().chain(self.next_packet(now, at)).min();
+    }
+    fn next_packet(&self, now: Time, at: usize) -> Option<Time> {
+        let pair = &self.pairs[at];
+        pair.wakes_at(now, self.ports[pair.primary.index()].wants_since)
     }
 
     fn rearm(&mut self) {

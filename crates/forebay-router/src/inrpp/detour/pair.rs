@@ -224,11 +224,16 @@ impl Detour {
     pub fn lag(&self, excess: Span) -> Lag {
         if self.longer > TOO_LONG {
             Lag::TooLong
-        } else if excess < self.longer * LASTING {
+        } else if excess < self.lasting() {
             Lag::Bytes(self.lag_bytes)
         } else {
             Lag::Capped(self.lag_bytes)
         }
+    }
+
+    /// Excess that has been there for so long is taken to last.
+    fn lasting(&self) -> Span {
+        self.longer * LASTING
     }
 
     /// True if neither the other interface nor a lack of packets limits it: it would use a larger
@@ -285,6 +290,13 @@ impl Detour {
     /// When a packet may leave; None while closed.
     pub fn ready(&self) -> Option<Time> {
         (self.rate > 0.0).then_some(self.ready)
+    }
+
+    /// When, after `now`, a packet may leave that may not before, of excess since `excess`: by its
+    /// rate, or as the excess is taken to last.
+    pub fn wakes_at(&self, now: Time, excess: Time) -> Option<Time> {
+        let ready = self.ready()?;
+        [ready, excess + self.lasting()].into_iter().filter(|&at| at > now).min()
     }
 
     pub fn is_ready(&self, now: Time) -> bool {
