@@ -41,7 +41,8 @@
 //! back, and the port must have something to send until those upstream are back: one round trip of
 //! the longest path and one ACK spacing, at the rate at which its cache can drain. That is the rate
 //! of the link and its detours, or of slower links after it: those that limit what its flows can
-//! send together, a minimum cut of the tree of their paths. And a quarter of the backlog must have
+//! send together, a minimum cut of the tree of their paths. A link that follows a trace counts with
+//! the rate that it has in its best twentieth of the time. And a quarter of the backlog must have
 //! room for a packet of each flow: a flow that finds less comes late, and stays at one packet per
 //! round trip. What of it is for flows that have nothing in the cache does not count: S_high falls
 //! from that of all flows to what the longest path alone needs.
@@ -97,6 +98,10 @@ pub(crate) struct Margin {
     pooled_bps: u64,
     /// What its flows can send together, with detours.
     pub drain_bps: u64,
+    /// The same while channels are at their best: see [`Channel::busy_bps`].
+    ///
+    /// [`Channel::busy_bps`]: crate::Channel::busy_bps
+    busy_bps: u64,
     /// Round trip of the longest path.
     pub path: Span,
     /// A packet at each link of a path, there and back.
@@ -122,7 +127,7 @@ impl Margin {
     }
     /// The backlog at which it asks: see the module.
     pub fn high_bytes(&self) -> u64 {
-        let busy = bytes_in(self.drain_bps, self.path + self.ack_spacing).saturating_mul(2);
+        let busy = bytes_in(self.busy_bps, self.path + self.ack_spacing).saturating_mul(2);
         busy.max(self.flows.saturating_mul(PACKETS_PER_FLOW * self.packet_bytes))
     }
     /// For how long the port holds what comes when it asks.
@@ -131,7 +136,7 @@ impl Margin {
     }
     /// By how much it asks earlier for each flow that has no packet there.
     pub fn flow_bytes(&self) -> u64 {
-        let path = bytes_in(self.drain_bps, self.path).saturating_mul(2);
+        let path = bytes_in(self.busy_bps, self.path).saturating_mul(2);
         let without = path.max(PACKETS_PER_FLOW * self.packet_bytes);
         self.high_bytes().saturating_sub(without) / self.flows.max(1)
     }
@@ -152,6 +157,8 @@ fn time_of(bytes: u64, bps: u64) -> Span {
 struct Wire {
     most_bps: u64,
     least_bps: u64,
+    /// By which the channel is faster at its best.
+    peak_bps: u64,
     delay: Span,
     queue_bytes: u64,
 }
@@ -169,6 +176,7 @@ fn wires(scenario: &Scenario) -> Vec<Wire> {
     let wire = |one: &crate::LinkDirection| Wire {
         most_bps: one.rate.bps(),
         least_bps: one.rate.bps(),
+        peak_bps: one.channel.busy_bps().map_or(0, |busy| busy.saturating_sub(one.rate.bps())),
         delay: one.wire.delay + one.wire.jitter,
         queue_bytes: match one.queue {
             Limit::Packets(packets) => packets.saturating_mul(u64::from(one.wire.mtu_bytes)),
@@ -334,24 +342,27 @@ fn start(links: &[Link], id: LinkId) -> NodeId {
     if id.index().is_multiple_of(2) { link.a } else { link.b }
 }
 
-/// The rate at which the cache of each port can drain.
+/// The rates at which the cache of each port can drain.
 fn add_drains(ports: &mut BTreeMap<LinkId, Port>, paths: &[Path], wires: &[Wire]) {
-    let pooled = |id: LinkId| {
-        let port = ports.get(&id);
-        port.map_or(wires[id.index()].most_bps, |port| port.margin.pooled_bps)
-    };
     let mut from: BTreeMap<LinkId, BTreeSet<&[LinkId]>> = BTreeMap::new();
     for path in paths.iter().filter(|path| path.flows.held > 0) {
         for (k, id) in path.links.iter().enumerate().filter(|(_, id)| ports.contains_key(id)) {
             from.entry(*id).or_default().insert(&path.links[k..]);
         }
     }
+    let pooled = |id: LinkId| {
+        let port = ports.get(&id);
+        port.map_or(wires[id.index()].most_bps, |port| port.margin.pooled_bps)
+    };
+    let best = |id: LinkId| pooled(id) + wires[id.index()].peak_bps;
     let drains = from.into_iter().map(|(id, paths)| {
         let paths: Vec<&[LinkId]> = paths.into_iter().collect();
-        (id, total_bps(&cut(&paths, &pooled), &pooled))
+        let drain = |bps: &dyn Fn(LinkId) -> u64| total_bps(&cut(&paths, bps), bps);
+        (id, drain(&pooled), drain(&best))
     });
-    for (id, drain_bps) in drains.collect::<Vec<_>>() {
-        ports.get_mut(&id).expect("it was found there").margin.drain_bps = drain_bps;
+    for (id, drain_bps, busy_bps) in drains.collect::<Vec<_>>() {
+        let margin = &mut ports.get_mut(&id).expect("it was found there").margin;
+        (margin.drain_bps, margin.busy_bps) = (drain_bps, busy_bps);
     }
 }
 
@@ -441,6 +452,7 @@ impl Port {
             notified_bytes: 0,
             pooled_bps: wire.most_bps,
             drain_bps: wire.most_bps,
+            busy_bps: wire.most_bps + wire.peak_bps,
             path: Span::ZERO,
             passing: Span::ZERO,
         };

@@ -1,6 +1,7 @@
 //! Statistics of a delivery trace: rates, their variation and memory, bursts, silences. All of it
 //! is over one period of the trace, in bins of a millisecond.
 
+use crate::format::traces::OPPORTUNITY_BYTES;
 use forebay_metrics::statistics::{mean, quantile};
 use forebay_net::DeliveryTrace;
 use serde::Serialize;
@@ -98,6 +99,15 @@ pub fn bins(trace: &DeliveryTrace, bin_ms: u64) -> Vec<f64> {
         }
     }
     bins
+}
+
+/// The rate that `trace` exceeds in one of twenty bins of 20 ms, in bit/s of [`OPPORTUNITY_BYTES`].
+pub fn busy_bps(trace: &DeliveryTrace) -> u64 {
+    const BIN_MS: u64 = 20;
+    let mut counts = bins(trace, BIN_MS);
+    counts.sort_by(f64::total_cmp);
+    let count = quantile(&counts, 0.95).expect("there is one bin at least");
+    (count * f64::from(OPPORTUNITY_BYTES) * 8.0 * 1_000.0 / BIN_MS as f64) as u64
 }
 
 /// Opportunities in each burst, and ms from the start of each to that of the next.

@@ -65,3 +65,20 @@ fn bulk_has_its_detours_all_the_same() {
         assert!(ratio < most, "{delay_ms} ms: {ratio}");
     }
 }
+
+/// A packet that is missing may be on the detour, and is waited for: for no longer than a few round
+/// trips where detours are not longer.
+#[test]
+fn a_loss_beside_a_detour_is_repaired_in_a_few_round_trips() {
+    let mean = |protocol| {
+        let of = |packet: u64| {
+            let loss = format!("queue = '50ms'\nloss = {{ packets = [{packet}] }}");
+            let lossy = triangle(1, "150kB", 5).replacen("queue = '50ms'", &loss, 1);
+            mean_fct(&lossy, protocol, 1).0
+        };
+        (10..60).map(of).sum::<f64>() / 50.0
+    };
+    let (ours, theirs) = (mean("inrpp"), mean("newreno"));
+    println!("| a packet lost beside a detour | {ours:.3} | NewReno {theirs:.3} |");
+    assert!(ours < theirs * 1.45, "{ours} s beside {theirs} s");
+}

@@ -1,6 +1,7 @@
 //! Links that take packets at opportunities, many at one time: a port that holds packets gives one
-//! after the other to the same opportunity.
+//! after the other to the same opportunity, and has enough of them.
 
+use crate::ends::{network, simulation};
 use crate::lab::Lab;
 use forebay_base::{FlowId, Span, Time};
 use forebay_net::{ChannelSpec, DeliveryTrace};
@@ -32,5 +33,23 @@ fn packets_that_wait_use_each_opportunity_of_a_batch() {
     for batch in [1, 4, 10, 50] {
         let took_s = completion_s(batch);
         assert!(took_s < 1.03 * least_s + 0.1, "{batch}: {took_s} s, at least {least_s}");
+    }
+}
+
+/// What arrives in 40 s over a cellular channel.
+fn received_bytes(channel: &str, protocol: &str) -> u64 {
+    let link = format!("generator = {{ name = '{channel}', seed = 1 }}\nqueue = '100packets'");
+    let mut sim = simulation(&network(1, &link, "endless = true"), protocol);
+    sim.run_until(Time::from_secs(40)).unwrap();
+    sim.flow(FlowId(0)).received_bytes
+}
+
+/// A router that holds what the mean rate needs has nothing to send when the channel is fast.
+#[test]
+fn a_port_has_enough_for_the_best_moments_of_its_channel() {
+    for channel in ["shopping-mall", "city-stationary", "lte-hard"] {
+        let [ours, theirs] = ["inrpp", "cubic"].map(|protocol| received_bytes(channel, protocol));
+        let ratio = ours as f64 / theirs as f64;
+        assert!(ratio > 0.95, "{channel}: {ratio}");
     }
 }

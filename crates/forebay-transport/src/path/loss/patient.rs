@@ -12,10 +12,9 @@ use forebay_base::{Span, Time};
 const MIN_RTO: Span = Span::from_secs(1);
 /// How many reordering windows a packet may be late.
 const WINDOWS: u64 = 3;
-/// For at least this long a short hole may be a packet on a detour.
+/// For this long a short hole may be a packet on a detour: until it is known by how much those are
+/// late, and for at least as long for a repair.
 const HOLE_WAIT: Span = Span::from_millis(200);
-/// The same on a path that has lost no packet so far: some detours are later by more.
-const FIRST_HOLE_WAIT: Span = MIN_RTO;
 /// The same at least, where the path keeps the order.
 const ORDERLY_HOLE_WAIT: Span = Span::from_millis(1);
 /// Where packets are held for a short time a silence is that many times as long as a router holds
@@ -203,21 +202,33 @@ impl HoldTolerant {
     }
     /// How long a short hole is waited for; None: as any other. Where many are missing and none was
     /// lost before, nothing says that the path keeps their order, unless the controller does: it is
-    /// RACK's window then (RFC 8985 section 6.2).
+    /// RACK's window then (RFC 8985 section 6.2). Once packets have come late on a detour, a round
+    /// trip and twice as much is enough: with half a round trip one of 2 000 random networks
+    /// without losses sent packets twice.
     fn hole_wait(&self, evidence: &Evidence, board: &Scoreboard) -> Option<Span> {
         let min_rtt = if evidence.min_rtt == Span::MAX { Span::ZERO } else { evidence.min_rtt };
         if self.orderly {
             let wait = ORDERLY_HOLE_WAIT.max(min_rtt / 4).max(self.late * 2);
             return Some(self.rack.widened(wait));
         }
-        let sacked = board.sacked_bytes();
-        let below =
-            if board.is_empty() { 0 } else { self.reached.saturating_sub(board.get(0).start) };
-        if !self.lossy && below.saturating_sub(sacked) * FEW > sacked {
+        if !self.lossy && self.misses_many(board) {
             return None;
         }
-        let least = if self.lossy { HOLE_WAIT } else { FIRST_HOLE_WAIT };
+        let least = if self.late > Span::ZERO {
+            HOLE_WAIT.min(self.late * 2 + self.rtt)
+        } else {
+            HOLE_WAIT
+        };
         Some(self.rack.widened(least.max(min_rtt / 4).max(self.late * 2)))
+    }
+    /// True if what is missing is more than a short hole, and much of what has been sent.
+    fn misses_many(&self, board: &Scoreboard) -> bool {
+        if board.is_empty() {
+            return false;
+        }
+        let (first, sacked) = (board.get(0), board.sacked_bytes());
+        let missing = self.reached.saturating_sub(first.start).saturating_sub(sacked);
+        missing * FEW > sacked && missing > (first.end() - first.start) * SHORT_HOLE as u64
     }
     /// How long a packet that was retransmitted is waited for.
     fn repair_wait(&self, evidence: &Evidence) -> Span {
