@@ -29,7 +29,9 @@ fn failure(error: ExportError) -> Failure {
         ExportError::Write(
             StoreError::Occupied { .. } | StoreError::Results { .. } | StoreError::InUse { .. },
         ) => Failure::input(format!("--out: {error}")),
-        ExportError::Nothing { .. } => Failure::input(error),
+        ExportError::Read(ReportError::Later { .. }) | ExportError::Nothing { .. } => {
+            Failure::input(error)
+        }
         _ => Failure::run(error),
     }
 }

@@ -17,6 +17,7 @@ pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
     let path =
         written(&args.folders, args.out.as_deref(), baseline).map_err(|error| match error {
             ReportError::NotResults { .. }
+            | ReportError::Later { .. }
             | ReportError::SameFolder { .. }
             | ReportError::NoFolder
             | ReportError::Inside { .. }

@@ -24,6 +24,21 @@ pub enum ReportError {
         /// What is wrong with it.
         why: String,
     },
+    /// A file has a later version of the format than this program reads.
+    #[error(
+        "`{}` has version {found} of the format of results and was written by Forebay {made_by}; \
+         this is Forebay {}, which reads versions up to {}\n\
+         hint: read it with the version that wrote it, or with a later one",
+        path.display(), env!("CARGO_PKG_VERSION"), crate::schema::RESULTS_VERSION
+    )]
+    Later {
+        /// The file.
+        path: PathBuf,
+        /// The version of Forebay that wrote it.
+        made_by: String,
+        /// The version of its format.
+        found: u32,
+    },
     /// The same results are to be compared with themselves.
     #[error(
         "`{}` and `{}` are the same folder: different folders are expected",

@@ -31,6 +31,7 @@ mod network_drawing;
 mod network_lanes;
 mod network_loads;
 mod network_ways;
+mod open;
 mod page;
 mod paired;
 mod panel;
@@ -56,6 +57,7 @@ pub use forebay_metrics::{
 };
 pub use network::Network;
 pub use network_drawing::SVG_HEAD;
+pub use open::{open_table, read_json};
 pub use parquet_rows::{SeriesRow, read_series};
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, PUBLISHED, Series};

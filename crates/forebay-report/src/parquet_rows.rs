@@ -1,6 +1,7 @@
 //! Rows of `series.parquet` and `delays.parquet`, in the order of the file.
 
 use super::error::ReportError;
+use super::open::open_table;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
@@ -31,9 +32,8 @@ pub struct SeriesRow<'a> {
 /// Call `each` with every row of the `series.parquet` at `path`, in the order of the file.
 /// Errors if it cannot be read or is not such a file.
 pub fn read_series(path: &Path, mut each: impl FnMut(&SeriesRow<'_>)) -> Result<(), ReportError> {
-    let file = File::open(path).map_err(ReportError::io("read", path))?;
+    let reader = open_table(path)?;
     let wrong = ReportError::parquet(path);
-    let reader = SerializedFileReader::new(file).map_err(&wrong)?;
     let columns = places(&reader).ok_or_else(|| ReportError::NotResults {
         path: path.to_path_buf(),
         why: format!("does not have the columns {}", COLUMNS.join(", ")),
@@ -62,9 +62,8 @@ pub(super) fn delay_buckets(
     path: &Path,
     mut each: impl FnMut(&[u8], &[u8], Bucket),
 ) -> Result<(), ReportError> {
-    let file = File::open(path).map_err(ReportError::io("read", path))?;
+    let reader = open_table(path)?;
     let wrong = ReportError::parquet(path);
-    let reader = SerializedFileReader::new(file).map_err(&wrong)?;
     let places: Option<Vec<usize>> =
         BUCKET_COLUMNS.map(|name| place(&reader, name)).into_iter().collect();
     let [protocol, class, from, to, packets] = places.as_deref().unwrap_or_default() else {

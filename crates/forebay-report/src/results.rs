@@ -2,10 +2,10 @@
 
 use super::error::ReportError;
 use super::network::Network;
+use super::open::read_json;
 use super::scenario_text::ScenarioFile;
 use forebay_metrics::{Means, Metrics, RunValues};
 use serde::Deserialize;
-use serde::de::DeserializeOwned;
 use std::collections::BTreeMap;
 use std::fs;
 use std::path::Path;
@@ -169,11 +169,10 @@ pub(super) struct Aggregate {
 impl Results {
     /// Read the folder.
     pub fn read(folder: &Path) -> Result<Results, ReportError> {
-        let path = folder.join("summary.json");
-        let text = read_text(&path)?;
-        let mut results: Results = parse(&path, serde_json::from_str(&text))?;
+        let mut results: Results = read_json(&folder.join("summary.json"))?;
         let path = folder.join("scenario.toml");
-        let file: ScenarioFile = parse(&path, toml::from_str(&read_text(&path)?))?;
+        let text = fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
+        let file: ScenarioFile = toml::from_str(&text).map_err(ReportError::not_results(&path))?;
         results.description.clone_from(&file.description);
         results.network = Network::of_file(file);
         results.runs.iter_mut().for_each(|run| run.name.clone_from(&run.protocol));
@@ -217,15 +216,4 @@ impl Run {
         let pairs = self.per_flow.iter().zip(reference);
         pairs.filter_map(|(flow, reference_s)| Some((flow, flow.fct_s?, (*reference_s)?)))
     }
-}
-
-fn read_text(path: &Path) -> Result<String, ReportError> {
-    fs::read_to_string(path).map_err(ReportError::io("read", path))
-}
-
-fn parse<T: DeserializeOwned, E: std::fmt::Display>(
-    path: &Path,
-    parsed: Result<T, E>,
-) -> Result<T, ReportError> {
-    parsed.map_err(ReportError::not_results(path))
 }

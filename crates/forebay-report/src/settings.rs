@@ -152,7 +152,7 @@ fn settings(folder: &Path) -> Result<Settings, ReportError> {
     let path = folder.join("scenario.toml");
     let text = fs::read_to_string(&path).map_err(ReportError::io("read", &path))?;
     let mut table: toml::Table = toml::from_str(&text).map_err(ReportError::not_results(&path))?;
-    for key in ["description", "protocols"] {
+    for key in ["description", "forebay", "protocols"] {
         table.remove(key);
     }
     let mut flat = BTreeMap::new();

@@ -9,7 +9,7 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::terminal::{Paint, Progress, count, wrap};
 use forebay_lab::report::schema::SWEEP_TABLE;
-use forebay_lab::report::{Cell, REPORT_NAME, SweepRows, sweep_rows};
+use forebay_lab::report::{Cell, REPORT_NAME, ReportError, SweepRows, sweep_rows};
 use forebay_lab::scenario::{LoadOptions, Registry, ScenarioText, Swept, SweptScenario};
 use forebay_lab::{
     Manifest, Opened, Row, RunOptions, StoreError, SweepEnd, SweepFolder, SweepOptions, SweepPlan,
@@ -308,6 +308,7 @@ fn not_opened(error: StoreError) -> Failure {
             "hint: go on with them with --resume, or throw them away with --force"
         }
         StoreError::OtherSweep { .. } => "hint: choose another folder",
+        StoreError::Report(error @ ReportError::Later { .. }) => return at("--out", error),
         _ => return at("--out", error),
     };
     at("--out", format!("{error}\n{hint}"))

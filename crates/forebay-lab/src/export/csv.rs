@@ -3,11 +3,11 @@
 use super::ExportError;
 use crate::error::StoreError;
 use crate::store::NewFolder;
+use forebay_report::open_table;
 use forebay_report::schema::PARQUET;
 use parquet::errors::ParquetError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use parquet::file::reader::FileReader;
 use parquet::record::Field;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 
@@ -31,8 +31,7 @@ pub(super) fn write(folder: &Path, new: &NewFolder) -> Result<Vec<String>, Expor
 
 fn table(from: &Path, to: &Path) -> Result<(), ExportError> {
     let unreadable = |source| ExportError::Parquet { path: from.to_path_buf(), source };
-    let file = File::open(from).map_err(StoreError::io("read", from))?;
-    let reader = SerializedFileReader::new(file).map_err(unreadable)?;
+    let reader = open_table(from)?;
     let rows = reader.get_row_iter(None).map_err(unreadable)?;
     let unwritable = |error: ::csv::Error| StoreError::io("write", to)(io::Error::from(error));
     let mut out = ::csv::Writer::from_path(to).map_err(unwritable)?;

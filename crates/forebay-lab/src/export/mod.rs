@@ -5,7 +5,7 @@ mod qlog;
 
 use crate::error::StoreError;
 use crate::store::NewFolder;
-use forebay_report::ReportError;
+use forebay_report::{ReportError, read_json};
 use serde::Deserialize;
 use std::path::{Path, PathBuf};
 
@@ -58,14 +58,7 @@ struct Results {
 
 impl Results {
     fn read(folder: &Path) -> Result<Results, ReportError> {
-        let path = folder.join("summary.json");
-        let text = std::fs::read_to_string(&path).map_err(|source| ReportError::Io {
-            what: "read",
-            path: path.clone(),
-            source,
-        })?;
-        serde_json::from_str(&text)
-            .map_err(|error| ReportError::NotResults { path, why: error.to_string() })
+        read_json(&folder.join("summary.json"))
     }
 }
 

@@ -58,6 +58,13 @@ pub struct Header {
     pub begun_unix_ns: u64,
 }
 
+/// What the header of a record of any form has.
+#[derive(Deserialize)]
+struct AnyHeader {
+    forebay_record: u32,
+    forebay: String,
+}
+
 /// How far a capture goes where this stands.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -155,6 +162,20 @@ pub enum RecordError {
         offset: usize,
         /// What is wrong.
         why: String,
+    },
+    /// A later version of Forebay wrote the record, in a form that this one does not know.
+    #[error(
+        "`{}` is a record of form {found}, made by Forebay {made_by}; this is Forebay {}, which \
+         reads forms 1 to {FORMAT}\nhint: replay it with the version that made it, or with a \
+         later one", path.display(), env!("CARGO_PKG_VERSION")
+    )]
+    Later {
+        /// The file.
+        path: PathBuf,
+        /// The version that made it.
+        made_by: String,
+        /// Its form.
+        found: u32,
     },
     /// The machines of this version do not do the same as those that made the record.
     #[error(

@@ -2,7 +2,7 @@
 
 use super::kernel;
 use super::names::Names;
-use super::{Carrier, Ending, FORMAT, Header, Known, RecordError, SiteFile};
+use super::{AnyHeader, Carrier, Ending, FORMAT, Header, Known, RecordError, SiteFile};
 use forebay_base::{LinkId, Time};
 use forebay_net::Place;
 use forebay_scenario::{LoadOptions, Registry, Scenario};
@@ -214,13 +214,15 @@ impl Capture {
         let Some((Block::Section(Some(text)), _)) = self.block(0)? else {
             return Err(self.unsound(0, "it is no record: it has no header of Forebay's"));
         };
-        let header: Header = serde_json::from_slice(text)
-            .map_err(|error| self.unsound(0, format!("it is no record: {error}")))?;
-        if !(1..=FORMAT).contains(&header.forebay_record) {
-            let found = header.forebay_record;
-            let why =
-                format!("a record of form {found}, and this version reads forms 1 to {FORMAT}");
-            return Err(self.unsound(0, why));
+        let no_record = |why: serde_json::Error| self.unsound(0, format!("it is no record: {why}"));
+        let any: AnyHeader = serde_json::from_slice(text).map_err(no_record)?;
+        if any.forebay_record > FORMAT {
+            let (path, made_by) = (self.path.clone(), any.forebay);
+            return Err(RecordError::Later { path, made_by, found: any.forebay_record });
+        }
+        let header: Header = serde_json::from_slice(text).map_err(no_record)?;
+        if header.forebay_record == 0 {
+            return Err(self.unsound(0, "it is no record: there is no form 0"));
         }
         if header.hash_epoch != HASH_EPOCH {
             let (path, made_by) = (self.path.clone(), header.forebay);

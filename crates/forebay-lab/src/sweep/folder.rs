@@ -17,6 +17,7 @@ use super::{Manifest, Row, Rows};
 use crate::error::StoreError;
 use crate::store::{Existing, UnfinishedFolder};
 use forebay_report::schema::SWEEP_TABLE;
+use forebay_report::{ReportError, read_json};
 use forebay_scenario::{Point, SweptValue};
 use std::io::Write;
 use std::path::Path;
@@ -52,7 +53,7 @@ impl SweepFolder {
         resume: bool,
         replace: bool,
     ) -> Result<Opened, StoreError> {
-        if resume && let Some(found) = read_record(target) {
+        if resume && let Some(found) = read_record(target)? {
             return match manifest.difference(&found.manifest) {
                 None if found.manifest.shard == manifest.shard => Ok(Opened::Finished),
                 difference => Err(other_sweep(target, difference, &found.manifest)),
@@ -138,10 +139,13 @@ impl Rows for SweepFolder {
     }
 }
 
-/// The record of a sweep that is finished; None if there is none.
-pub(super) fn read_record(folder: &Path) -> Option<SweepRecord> {
-    let text = std::fs::read(folder.join("sweep.json")).ok()?;
-    serde_json::from_slice(&text).ok()
+/// The record of a sweep that is finished; None if there is none. Errors if it has a later version
+/// of the format than this program reads.
+pub(super) fn read_record(folder: &Path) -> Result<Option<SweepRecord>, ReportError> {
+    match read_json(&folder.join("sweep.json")) {
+        Err(error @ ReportError::Later { .. }) => Err(error),
+        other => Ok(other.ok()),
+    }
 }
 
 /// What stands beside the table, whose rows are all there.

@@ -94,10 +94,11 @@ fn record(folder: &Path) -> Result<SweepRecord, MergeError> {
     let mut unfinished = folder.as_os_str().to_owned();
     unfinished.push(".unfinished");
     let unfinished = Path::new(&unfinished).join(journal::NAME);
-    if unfinished.exists() || folder.join(journal::NAME).exists() && read_record(folder).is_none() {
+    let found = read_record(folder)?;
+    if unfinished.exists() || folder.join(journal::NAME).exists() && found.is_none() {
         return Err(no_sweep("has runs to do still (go on with --resume)"));
     }
-    read_record(folder).ok_or_else(|| no_sweep("has no sweep.json"))
+    found.ok_or_else(|| no_sweep("has no sweep.json"))
 }
 
 /// Errors unless the shards are all of one number, each once.

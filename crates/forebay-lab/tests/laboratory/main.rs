@@ -27,6 +27,7 @@ mod stops;
 mod threads;
 mod traces;
 mod tshark;
+mod versions;
 
 use forebay_lab::scenario::{LoadOptions, Scenario};
 use std::path::Path;

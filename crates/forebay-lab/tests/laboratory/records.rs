@@ -278,7 +278,7 @@ fn unsound_records_are_refused_with_file_and_place() {
     let text = with("\"hash_epoch\":1", "\"hash_epoch\":9");
     assert!(text.contains("hashes of epoch 9, and this version has epoch 1"), "{text}");
     let text = with("\"forebay_record\":2", "\"forebay_record\":7");
-    assert!(text.contains("form 7, and this version reads forms 1 to 2"), "{text}");
+    assert!(text.contains("a record of form 7, made by Forebay"), "{text}");
     let text = with("\"nodes\":[\"l\"]", "\"nodes\":[\"x\"]");
     assert!(text.contains("l.pcapng`, byte 0: no node of the scenario is `x`"), "{text}");
     let text = with("\"seed\":3", "\"seed\":4");

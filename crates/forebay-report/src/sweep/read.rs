@@ -3,6 +3,7 @@
 use super::Quantity;
 use super::rows::{Cell, sweep_rows};
 use crate::error::ReportError;
+use crate::open::read_json;
 use crate::schema::SWEEP_TABLE;
 use forebay_metrics::statistics::{Interval, Range, interval_within};
 use serde::Deserialize;
@@ -83,10 +84,7 @@ pub(super) struct Sweep {
 
 impl Sweep {
     pub fn read(folder: &Path, quantities: &[Quantity]) -> Result<Sweep, ReportError> {
-        let path = folder.join("sweep.json");
-        let text = std::fs::read(&path).map_err(ReportError::io("read", &path))?;
-        let record: Record =
-            serde_json::from_slice(&text).map_err(ReportError::not_results(&path))?;
+        let record: Record = read_json(&folder.join("sweep.json"))?;
         let table = folder.join(SWEEP_TABLE);
         let (names, rows) = sweep_rows(&table)?;
         let place = |name: &str| {

@@ -1,9 +1,9 @@
 //! Rows of `sweep.parquet`, in the order of the file.
 
 use crate::error::ReportError;
-use parquet::file::reader::{FileReader, SerializedFileReader};
+use crate::open::open_table;
+use parquet::file::reader::FileReader;
 use parquet::record::Field;
-use std::fs::File;
 use std::path::Path;
 
 /// A value in a table of which the columns have several types.
@@ -46,8 +46,7 @@ pub type SweepRows = Box<dyn Iterator<Item = Result<Vec<Cell>, ReportError>>>;
 /// The names of the columns of a table, and its rows. Errors if it cannot be read or has values of
 /// other types.
 pub fn sweep_rows(path: &Path) -> Result<(Vec<String>, SweepRows), ReportError> {
-    let file = File::open(path).map_err(ReportError::io("read", path))?;
-    let reader = SerializedFileReader::new(file).map_err(ReportError::parquet(path))?;
+    let reader = open_table(path)?;
     let schema = reader.metadata().file_metadata().schema_descr();
     let names = schema.columns().iter().map(|column| column.name().to_string()).collect();
     let path = path.to_path_buf();

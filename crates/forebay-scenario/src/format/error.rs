@@ -116,6 +116,12 @@ pub enum Problem {
         /// What is accepted.
         expected: String,
     },
+    /// The file asks for a later version of Forebay.
+    #[error("the file asks for Forebay {asked}, and this is {}", env!("CARGO_PKG_VERSION"))]
+    LaterVersion {
+        /// The version that it asks for.
+        asked: String,
+    },
     /// A name that stands for nothing.
     #[error("there is no {kind} `{name}`")]
     UnknownName {

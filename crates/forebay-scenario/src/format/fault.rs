@@ -103,12 +103,14 @@ impl Problem {
     /// The parts that may come from a file, and how many characters of each a message shows.
     fn texts(&mut self) -> Vec<(&mut String, usize)> {
         use Problem::{
-            Conflict, Csv, Duplicate, File, Map, MissingKey, NoFlows, NoRoute, NotAssignment,
-            OptionsTooLong, OutOfRange, PacketTooLarge, Syntax, Trace, Unit, UnknownCell,
-            UnknownKey, UnknownName, WrongType,
+            Conflict, Csv, Duplicate, File, LaterVersion, Map, MissingKey, NoFlows, NoRoute,
+            NotAssignment, OptionsTooLong, OutOfRange, PacketTooLarge, Syntax, Trace, Unit,
+            UnknownCell, UnknownKey, UnknownName, WrongType,
         };
         match self {
-            NotAssignment(text) | UnknownKey(text) => vec![(text, MAX_SHOWN)],
+            NotAssignment(text) | UnknownKey(text) | LaterVersion { asked: text } => {
+                vec![(text, MAX_SHOWN)]
+            }
             UnknownName { name, .. }
             | Duplicate { name, .. }
             | OptionsTooLong { protocol: name, .. } => vec![(name, MAX_SHOWN)],

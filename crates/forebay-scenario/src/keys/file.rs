@@ -67,6 +67,9 @@ sections! {
     pub struct File {
         required {}
         optional {
+            /// The earliest version of Forebay that reads the file as it is meant. An earlier one
+            /// refuses it by that name. Example: "0.2".
+            forebay: String,
             /// What the scenario shows, for readers of its results. Example: "two flows on one
             /// bottleneck".
             description: String,

@@ -4,6 +4,7 @@ pub(crate) mod builtin;
 pub(crate) mod map_file;
 pub(crate) mod scenario_text;
 pub(crate) mod sweep;
+mod version;
 
 use crate::Scenario;
 use crate::format::error::{Problem, ScenarioError};
@@ -95,6 +96,11 @@ fn document(
         faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE))
     };
     let changed = options.set.iter().filter_map(apply).collect();
+    if let Err(fault) = version::check(&document) {
+        let mut alone = Faults::default();
+        alone.add(fault);
+        return Err(alone);
+    }
     Ok((document, faults, changed))
 }
 

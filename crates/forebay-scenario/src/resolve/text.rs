@@ -124,6 +124,8 @@ fn file(scenario: &Scenario) -> File {
     let events = scenario.events.iter();
     let events = events.map(|e| events::describe(e, &scenario.nodes, &scenario.links));
     File {
+        // An earlier version may not know what stands below.
+        forebay: some(env!("CARGO_PKG_VERSION").to_string()),
         description: some(scenario.description.clone()),
         protocols: some(all(scenario.protocols.iter().map(ToString::to_string))),
         until_s: scenario.until.map(|t| Spanned::new(seconds(t))),
