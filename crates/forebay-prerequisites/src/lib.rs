@@ -15,6 +15,7 @@
 //! | `FOREBAY_ROCKETFUEL=DIR` | `DIR` holds Rocketfuel's maps, and that of the INRPP paper |
 //! | `FOREBAY_REQUIRE_TSHARK=1` | `tshark` is installed |
 //! | `FOREBAY_REQUIRE_CHROMIUM=1` | Chromium or Chrome is installed |
+//! | `FOREBAY_REQUIRE_PARALLEL=1` | GNU parallel is installed |
 //!
 //! Folders are absolute: tests run in the folder of their crate.
 #![forbid(unsafe_code)]

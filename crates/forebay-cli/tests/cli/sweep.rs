@@ -235,33 +235,64 @@ fn shards_merge_into_what_one_machine_writes() {
     refused(&["part-1", "part-2", "part-3"], "both have point");
 }
 
+/// A line of shell with `bash`, in which `forebay` is the program.
+fn bash(desk: &Desk, args: &[&str], variables: &[(&str, &str)]) -> Done {
+    let mut command = std::process::Command::new("bash");
+    command.current_dir(desk.path("")).envs(variables.iter().copied());
+    let path = Path::new(env!("CARGO_BIN_EXE_forebay")).parent().expect("a folder");
+    command.args(["-c", "PATH=\"$0:$PATH\" exec bash \"$@\""]).arg(path).args(args);
+    Done::of(command.output().expect("bash is there"))
+}
+
+/// The code of the page, between two texts.
+fn recipe(from: &str, to: &str) -> String {
+    let page = fs::read_to_string("../../docs/how-to/sweeps.md").expect("the page");
+    let rest = page.split_once(from).expect("the recipe").1;
+    rest.split_once(to).expect("its end").0.to_string()
+}
+
+/// What the page sweeps, by one process.
+fn whole(desk: &Desk, seeds: &str) -> Vec<String> {
+    desk.file("mine.toml", SMALL);
+    let delays = "links.0.delay=10ms..1s log 9";
+    desk.forebay(&["run", "mine.toml", "--sweep", delays, "--seeds", seeds, "--out", "whole"]).ok();
+    without_times(&desk.path("whole"))
+}
+
 #[test]
 fn an_array_of_a_cluster_makes_shards() {
     let desk = desk();
-    let page = fs::read_to_string("../../docs/how-to/sweeps.md").expect("the page");
-    let script = page.split("```bash\n#!/bin/bash").nth(1).expect("a script");
-    let script = format!("#!/bin/bash{}", script.split("```").next().unwrap_or_default());
-    desk.file("sweep.sbatch", &script);
-    let bash = |args: &[&str], variables: &[(&str, &str)]| {
-        let mut command = std::process::Command::new("bash");
-        command.current_dir(desk.path("")).envs(variables.iter().copied());
-        let path = Path::new(env!("CARGO_BIN_EXE_forebay")).parent().expect("a folder");
-        command.args(["-c", "PATH=\"$0:$PATH\" exec bash \"$@\""]).arg(path).args(args);
-        Done::of(command.output().expect("bash is there"))
-    };
-    bash(&["-n", "sweep.sbatch"], &[]).ok();
-    desk.file("mine.toml", SMALL);
+    desk.file("sweep.sbatch", format!("#!/bin/bash{}", recipe("```bash\n#!/bin/bash", "```")));
+    bash(&desk, &["-n", "sweep.sbatch"], &[]).ok();
+    let whole = whole(&desk, "10");
     for task in ["1", "2"] {
         let variables = [
             ("SLURM_ARRAY_TASK_ID", task),
             ("SLURM_ARRAY_TASK_COUNT", "2"),
             ("SLURM_CPUS_PER_TASK", "1"),
         ];
-        bash(&["sweep.sbatch"], &variables).ok();
+        bash(&desk, &["sweep.sbatch"], &variables).ok();
         // A task that is put into the queue again finds its work done.
-        bash(&["sweep.sbatch"], &variables).ok();
+        bash(&desk, &["sweep.sbatch"], &variables).ok();
     }
     desk.forebay(&["merge", "parts/1", "parts/2", "--out", "all"]).ok();
+    assert_eq!(without_times(&desk.path("all")), whole);
+}
+
+#[test]
+fn gnu_parallel_makes_shards() {
+    if forebay_prerequisites::program(&["parallel"]).is_none() {
+        return;
+    }
+    let desk = desk();
+    desk.file("recipe.sh", recipe("With GNU parallel:\n", "\n\nAs a job array"));
+    let whole = whole(&desk, "1");
+    bash(&desk, &["-e", "recipe.sh"], &[("HOME", desk.path("").to_str().expect("UTF-8"))]).ok();
+    assert_eq!(without_times(&desk.path("all")), whole);
+    for file in ["sweep.json", "scenario.toml", "report.html"] {
+        let [one, other] = ["all", "whole"].map(|folder| desk.path(&format!("{folder}/{file}")));
+        assert_eq!(fs::read_to_string(one).unwrap(), fs::read_to_string(other).unwrap(), "{file}");
+    }
 }
 
 #[cfg(unix)]
