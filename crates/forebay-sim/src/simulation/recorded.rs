@@ -9,7 +9,8 @@ use crate::partition::Partition;
 use crate::site::{RealWires, Site, SiteOptions};
 use forebay_base::{Arena, Packet, Signature, Time};
 use forebay_net::{NetSpec, PacketEvent, Place, SpecError};
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::iter::Peekable;
 use std::sync::{Arc, Mutex};
 
@@ -90,56 +91,56 @@ impl Recorded {
         mut end: Option<Time>,
         limit: Time,
     ) -> Option<Time> {
+        // Places act on one another through what is recorded alone: when a place acts next is known
+        // until it acts.
+        let mut due: BinaryHeap<_> =
+            (0..parts.len()).map(|part| Reverse((self.next_of(parts, part), part))).collect();
+        let ends_with_flows = !self.has_foreign && parts.iter().any(|part| part.site.ends().0 > 0);
+        let mut open: isize = parts.iter().map(|part| part.site.ends().1).sum();
         loop {
-            if end.is_none() {
-                end = self.end_of_flows(parts, rules);
+            if end.is_none() && ends_with_flows && open <= 0 {
+                let last = parts.iter().map(|part| part.site.last_ended()).max();
+                end = last.map(|last| rules.round_up(last).min(self.until));
             }
             let stop = end.unwrap_or(self.until).min(limit);
-            let next = (0..parts.len()).map(|part| self.next_of(parts, part)).min();
-            match next.filter(|&next| next <= stop) {
-                Some(next) => self.run_instant(parts, next),
-                None => return end.or((limit >= self.until).then_some(self.until)),
+            let Some(now) = due.peek().map(|next| next.0.0).filter(|&now| now <= stop) else {
+                return end.or((limit >= self.until).then_some(self.until));
+            };
+            // In the order of the places.
+            while let Some(mut next) = due.peek_mut().filter(|next| next.0.0 == now) {
+                let part = next.0.1;
+                let open_before = parts[part].site.ends().1;
+                self.run_instant(&mut parts[part], part, now);
+                open += parts[part].site.ends().1 - open_before;
+                *next = Reverse((self.next_of(parts, part), part));
             }
         }
-    }
-    /// The end of the run, once all flows have ended.
-    fn end_of_flows(&self, parts: &[Partition], rules: &Rules) -> Option<Time> {
-        if self.has_foreign {
-            return None;
-        }
-        let ends = parts.iter().map(|part| part.site.ends());
-        let (all, open) = ends.fold((0, 0), |(all, open), of| (of.0.max(all), open + of.1));
-        let last = parts.iter().map(|part| part.site.last_ended()).max()?;
-        (all > 0 && open <= 0).then(|| rules.round_up(last).min(self.until))
     }
     fn next_of(&mut self, parts: &[Partition], part: usize) -> Time {
         let input = self.inputs[part].peek().map_or(Time::MAX, |input| input.at);
         parts[part].site.next_time().min(input)
     }
-    fn run_instant(&mut self, parts: &mut [Partition], now: Time) {
-        for (part, inputs) in parts.iter_mut().zip(&mut self.inputs) {
-            let site = &mut part.site;
-            while let Some(Input { at, link, event }) = inputs.next_if(|input| input.at <= now) {
-                let wire = &mut self.wires[link.index()];
-                let pushed = match event {
-                    InputEvent::Packet(bytes) => {
-                        site.push_stamped(at, link, &bytes, |signature| came(wire, signature))
-                    }
-                    InputEvent::Carrier(up) => site.push_carrier(at, link, up),
-                };
-                assert_eq!(pushed, Ok(at), "a record is in order, and of its place");
-            }
-            if site.next_time() <= now {
-                site.run(now, false);
-            }
-            site.exits(|exit| {
-                let wire = &mut self.wires[exit.link.index()];
-                if wire.len() == MOST_ON_WIRE {
-                    wire.pop_front();
+    /// All that happens in a part at `now`.
+    fn run_instant(&mut self, part: &mut Partition, number: usize, now: Time) {
+        let (site, inputs) = (&mut part.site, &mut self.inputs[number]);
+        while let Some(Input { at, link, event }) = inputs.next_if(|input| input.at <= now) {
+            let wire = &mut self.wires[link.index()];
+            let pushed = match event {
+                InputEvent::Packet(bytes) => {
+                    site.push_stamped(at, link, &bytes, |signature| came(wire, signature))
                 }
-                wire.push_back(exit.stamp);
-            });
+                InputEvent::Carrier(up) => site.push_carrier(at, link, up),
+            };
+            assert_eq!(pushed, Ok(at), "a record is in order, and of its place");
         }
+        site.run(now, false);
+        site.exits(|exit| {
+            let wire = &mut self.wires[exit.link.index()];
+            if wire.len() == MOST_ON_WIRE {
+                wire.pop_front();
+            }
+            wire.push_back(exit.stamp);
+        });
     }
 }
 
