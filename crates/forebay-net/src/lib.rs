@@ -22,7 +22,7 @@ mod reassembly;
 mod spec;
 mod workload;
 
-pub use build::{HostBuilder, Network, Place};
+pub use build::{HostBuilder, Network, Place, unfit_prefix};
 pub use channel::{
     AnyChannel, BucketSpec, CHANNEL_PROFILES, Channel, ChannelModel, ChannelProfile, ConstantRate,
     DeliveryTrace, DeliveryTraceBuilder, Phy, RadioLink, TokenBucket, TraceChannel, TraceError,

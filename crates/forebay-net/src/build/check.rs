@@ -137,21 +137,29 @@ pub(super) fn check_flows(spec: &NetSpec, ports: &PortTable) -> Result<(), SpecE
     crate::followers::check(&spec.flows)
 }
 
+/// Why no host of a network of this IP version can have this prefix behind it; None if one can.
+pub fn unfit_prefix(prefix: &Prefix, version: IpVersion) -> Option<&'static str> {
+    let own = AddressPlan::default().own();
+    if prefix.version() != version {
+        Some("it is of the other IP version")
+    } else if own.iter().any(|own| prefix.is_within(own)) {
+        Some("its addresses are those of the hosts of the network")
+    } else {
+        None
+    }
+}
+
 /// Prefixes are behind hosts, each at one place, and none has an address of the plan.
 pub(super) fn check_prefixes(spec: &NetSpec) -> Result<(), SpecError> {
-    let own = AddressPlan::default().own();
     let mut known = BTreeSet::new();
     let wrong = |(index, (host, prefix)): (usize, &(NodeId, Prefix))| {
         let node = spec.nodes.get(host.index());
         let why = match node.map(|node| &node.kind) {
-            Some(NodeKind::Host) if prefix.version() != spec.version => {
-                "it is of the other IP version"
-            }
-            Some(NodeKind::Host) if own.iter().any(|own| prefix.is_within(own)) => {
-                "its addresses are those of the hosts of the network"
-            }
-            Some(NodeKind::Host) if !known.insert(*prefix) => "it is at two places",
-            Some(NodeKind::Host) => return None,
+            Some(NodeKind::Host) => match unfit_prefix(prefix, spec.version) {
+                None if known.insert(*prefix) => return None,
+                None => "it is at two places",
+                Some(why) => why,
+            },
             _ => "it is not behind a host",
         };
         Some(SpecError::Unsound { part: "prefix", index, why })

@@ -11,6 +11,7 @@ mod routes;
 mod walk;
 
 pub(crate) use addresses::V4_ADDRESSES;
+pub use check::unfit_prefix;
 pub use host::HostBuilder;
 
 use crate::early_transit::{EarlyTransitPlan, Guards, Ways, link_changes};

@@ -25,7 +25,7 @@ use crate::resolve::link_rate::pace_of;
 use crate::resolve::queues::{queue_of, threshold_of};
 use crate::{Link, LinkDirection, Node};
 use forebay_base::{IpVersion, LinkId, NodeId, PortId, Rate, Span};
-use forebay_net::{Prefix, ReassemblyLimits};
+use forebay_net::{Prefix, ReassemblyLimits, unfit_prefix};
 use std::collections::BTreeMap;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -51,6 +51,7 @@ pub(crate) struct Topology {
     hosts: usize,
     /// Reassembly of hosts that do not set it.
     pub reassembly: ReassemblyLimits,
+    version: IpVersion,
     traces: TraceFiles,
     /// What names stand for.
     pub registry: Arc<Registry>,
@@ -70,12 +71,13 @@ pub(crate) fn expand(
     faults: &mut Faults,
 ) -> Topology {
     let traces = TraceFiles::new(sources.files.clone());
-    let default =
-        ReassemblyLimits::of(file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value));
+    let version = file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value);
+    let default = ReassemblyLimits::of(version);
     let limits = reassembly::resolve(file.reassembly.as_ref(), default);
     let reassembly = faults.or(limits, default);
     let registry = Arc::clone(registry);
-    let mut topology = Topology { registry, lost, traces, reassembly, ..Topology::default() };
+    let mut topology =
+        Topology { registry, lost, traces, reassembly, version, ..Topology::default() };
     let none = LinkParams::default();
     let defaults = file.link_defaults.as_ref().map_or(&none, |at| &at.value);
     for name in file.routers.iter().flat_map(|at| &at.value) {
@@ -322,6 +324,10 @@ impl Topology {
         if host.count.is_some() {
             let text = "a network is behind one host, and this is a group";
             return Err(given.fault(Problem::Conflict(text.into())));
+        }
+        let unfit = |prefix: &Prefix| Some((*prefix, unfit_prefix(prefix, self.version)?));
+        if let Some((prefix, why)) = given.value.0.iter().find_map(unfit) {
+            return Err(given.fault(Problem::Conflict(format!("{prefix}: {why}"))));
         }
         let others = || self.nodes.iter().flat_map(|node| &node.prefixes);
         match given.value.0.iter().find(|prefix| others().any(|other| other == *prefix)) {

@@ -161,6 +161,8 @@ fn what_is_no_prefix_is_refused() {
         (r#"prefixes = ["192.0.2.0"]"#, "an address, a slash and a number of bits"),
         (r#"prefixes = ["192.0.2.1/24"]"#, "192.0.2.0/24?"),
         (r#"prefixes = ["192.0.2.0/33"]"#, "33 bits"),
+        (r#"prefixes = ["2001:db8::/32"]"#, "2001:db8::/32: it is of the other IP version"),
+        (r#"prefixes = ["10.1.0.0/16"]"#, "10.1.0.0/16: its addresses are those of the hosts"),
         ("prefixes = [\"192.0.2.0/24\"]\ncount = 2", "\"{}\""),
     ] {
         let error = parse_with(&behind_t(keys), &[]).expect_err(keys).to_string();
