@@ -130,12 +130,29 @@ fn a_router_says_why_it_does_not_pass_packets_on() {
     }
 }
 
-#[test]
-fn a_host_answers_echoes_and_what_it_has_no_socket_for() {
-    let spec = spec(0);
+/// An echo request.
+fn echo() -> [u8; 10] {
     let mut echo = [8, 0, 0, 0, 1, 2, 0, 1, b'x', b'y'];
     let sum = checksum(&echo);
     echo[2..4].copy_from_slice(&sum.to_be_bytes());
+    echo
+}
+
+/// As a host at the address from which it answers.
+#[test]
+fn a_router_answers_echoes_at_its_address() {
+    let mut router = site(&spec(0), ROUTER, REAL);
+    let own = packet(Addr(0x00ff_fffd), 1, 9, &echo());
+    let left = answers(&mut router, FROM_A, &[own]);
+    let [(link, answer)] = &left[..] else { panic!("{left:?}") };
+    assert_eq!((*link, answer[9], answer[20], &answer[28..]), (TO_A, 1, 0, &b"xy"[..]));
+    assert_eq!(answer[12..16], [10, 255, 255, 253]);
+    assert_eq!((router.answers().echoes, router.answers().errors), (1, 0));
+}
+
+#[test]
+fn a_host_answers_echoes_and_what_it_has_no_socket_for() {
+    let (spec, echo) = (spec(0), echo());
     let mut host = site(&spec, B, REAL);
     let left = answers(
         &mut host,

@@ -81,6 +81,10 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn answer_dropped(&mut self, node: NodeId, packet: &Packet, reason: DropReason) {
         let trouble = match reason {
             DropReason::Ttl => Trouble::TimeExceeded,
+            // To the address from which this router answers: it is as a host there.
+            DropReason::NoRoute if packet.dst() == router_address(packet.version(), node) => {
+                return self.answer_stray(node, packet);
+            }
             DropReason::NoRoute => Trouble::NoRoute,
             _ => return,
         };
