@@ -263,8 +263,10 @@ impl CompareArgs {
   forebay replay DIR --events r0 | head  packet events of a node
   forebay replay DIR --out results --pcap
 
-Exit codes: 0 the same as recorded, 1 not the same (with the first packet that
-differs) or a run failed, 2 the input is wrong, 130 interrupted.")]
+Exit codes: 0 all places did the same as recorded, 1 not the same (with the first
+packet that differs), a run failed or an expectation of the scenario does not hold,
+2 the input is wrong or a part of the record is missing or changed, 3 the record has no end (the run was killed or its disk was
+full): done again as far as it goes, compared with nothing, 130 interrupted.")]
 pub struct ReplayArgs {
     /// The folder of `forebay live --record`
     #[arg(value_name = "DIR")]
@@ -282,8 +284,9 @@ pub struct ReplayArgs {
   forebay compare dumbbell --out DIR               with compare.html, both on one page
 
 A figure agrees if the means differ by at most --within, or mean delays by 1 ms
-if that is more, or if the 95 % confidence intervals overlap. A live run for
-which the machine was too busy is listed and repeated.
+if that is more, or if the 95 % confidence intervals overlap; drops agree if both
+have that kind, however many. A live run for which the machine was too busy is
+listed and repeated.
 
 Exit codes: 0 they agree, 1 they disagree or a run failed, 2 the input is wrong,
 3 too few live runs are evidence, 4 not possible on this machine, 130 interrupted.")]

@@ -47,23 +47,27 @@ pub fn replay(
         writeln!(out, "{}", told(&record, &verdicts))?;
         out.flush()?;
     }
+    if !record.is_whole() {
+        return Err(Failure::Unfit(format!(
+            "the record has no end, for the run was killed or its disk was full: what was recorded \
+             until {:.3} s was done again, and there is nothing to compare it with",
+            record.until().as_secs_f64()
+        )));
+    }
     match differences(&record, &spec, &verdicts)? {
         text if text.is_empty() => Ok(()),
         text => Err(Failure::Unmet(text)),
     }
 }
 
-/// How many places did the same as recorded.
+/// How many places did the same as recorded. All of a record have an end, or none has.
 fn told(record: &Record, verdicts: &[SiteVerdict]) -> String {
-    let same = verdicts.iter().filter(|verdict| verdict.same == Some(true)).count();
-    let all = verdicts.len();
-    let until = record.until().as_secs_f64();
-    let mut text = format!("replayed to {until:.3} s: {same} of {all} places as recorded");
-    let endless = verdicts.iter().filter(|verdict| verdict.same.is_none()).count();
-    if endless > 0 {
-        let _ = write!(text, "; the record of {endless} has no end, and is not compared");
+    let (until, all) = (record.until().as_secs_f64(), verdicts.len());
+    if !record.is_whole() {
+        return format!("replayed to {until:.3} s: none of {all} places can be compared");
     }
-    text
+    let same = verdicts.iter().filter(|verdict| verdict.same == Some(true)).count();
+    format!("replayed to {until:.3} s: {same} of {all} places as recorded")
 }
 
 /// What was not the same, with the first packet that shows it.

@@ -82,6 +82,7 @@ fn setting(which: &str) -> String {
 
 /// An end of a flow before the run.
 pub(crate) struct KernelEnd {
+    pub(crate) node: NodeId,
     seen: ForeignEnd,
     work: Work,
 }
@@ -127,7 +128,7 @@ pub(crate) fn open_ends(
                 }
             };
             let seen = ForeignEnd::new(id, role, format!("kernel {congestion}"));
-            ends.push(KernelEnd { seen, work });
+            ends.push(KernelEnd { node, seen, work });
         }
     }
     Ok(ends)
@@ -174,7 +175,7 @@ impl KernelEnd {
         // The socket is there: no rights are needed.
         let sealed = seal();
         debug_assert!(sealed.is_ok(), "{sealed:?}");
-        let KernelEnd { seen, work } = self;
+        let KernelEnd { seen, work, .. } = self;
         let (next, buffer) = (Time::ZERO + SAMPLE_INTERVAL, vec![0; CHUNK]);
         let mut watch = Watch { seen, clock, end, next, buffer };
         let cause = match work {

@@ -61,10 +61,7 @@ pub struct CableEnd {
 #[derive(Debug, thiserror::Error)]
 pub enum LabError {
     /// A namespace cannot be made or entered.
-    #[error(
-        "no network namespace for node {node} ({errno}): needs CAP_SYS_ADMIN; build the \
-         laboratory inside `isolate`, or run as root"
-    )]
+    #[error("no network namespace for node {node} ({errno}): {}", namespace_hint(*.errno))]
     Namespace {
         /// The node, by its place in the list.
         node: usize,
@@ -97,6 +94,23 @@ pub enum LabError {
         /// The interface.
         interface: String,
     },
+}
+
+/// What to do where there is no namespace.
+fn namespace_hint(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EPERM | Errno::EACCES => {
+            "needs CAP_SYS_ADMIN: run as root, or allow user namespaces"
+        }
+        Errno::EMFILE => "too many nodes for the limit of open files: raise it by `ulimit -n`",
+        Errno::ENFILE => "too many files are open on this machine: see `sysctl fs.file-max`",
+        Errno::ENOSPC => {
+            "more than this user may have: `sudo sysctl -w user.max_net_namespaces=10000`"
+        }
+        Errno::ENOENT => "`/proc` is not mounted: `mount -t proc proc /proc`",
+        Errno::ENOMEM => "too little memory",
+        _ => "an unexpected answer of the kernel",
+    }
 }
 
 /// What to do where the kernel refuses.
@@ -408,4 +422,25 @@ fn await_carrier(end: &CableEnd) -> Result<(), LabError> {
         thread::sleep(STEP);
     }
     Err(LabError::NoCarrier { node, interface })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The advice is for what the kernel answered.
+    #[test]
+    fn each_refusal_of_a_namespace_has_its_own_advice() {
+        let told = |errno| LabError::Namespace { node: 1, errno }.to_string();
+        for (errno, advice) in [
+            (Errno::EPERM, "CAP_SYS_ADMIN"),
+            (Errno::EMFILE, "ulimit -n"),
+            (Errno::ENOSPC, "user.max_net_namespaces"),
+            (Errno::ENOENT, "/proc"),
+        ] {
+            let text = told(errno);
+            assert!(text.contains(advice), "{text}");
+            assert_eq!(text.contains("CAP_"), errno == Errno::EPERM, "{text}");
+        }
+    }
 }

@@ -32,7 +32,7 @@ pub use saturation::{
 };
 pub use scheduling::{Priority, hurry};
 mod turn;
-pub use turn::{Next, Port, PortReport, Record, TooSlow, Turns};
+pub use turn::{BEHIND, Next, Port, PortReport, Record, TooSlow, Turns};
 mod kernel;
 mod node;
 mod plan;

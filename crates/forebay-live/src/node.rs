@@ -78,6 +78,8 @@ pub struct NodeReport<R> {
     pub record: R,
     /// Up to when everything was executed: the end of the run, unless it failed.
     pub ended_at: Time,
+    /// For how long it was late: [`Turns::behind`].
+    pub behind: Span,
     /// Why it ended too early, if it did.
     pub failed: Option<TooSlow>,
 }
@@ -101,9 +103,9 @@ impl<R: Record> Node<R> {
         if failed.is_some() {
             end.soon(clock.now());
         }
-        let ended_at = turns.bound();
+        let (ended_at, behind) = (turns.bound(), turns.behind());
         let (site, ports, record) = turns.into_parts();
-        Some(NodeReport { id, site, ports, priority, record, ended_at, failed })
+        Some(NodeReport { id, site, ports, priority, record, ended_at, behind, failed })
     }
 }
 

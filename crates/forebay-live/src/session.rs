@@ -40,7 +40,7 @@ pub enum LiveError {
     #[error("a netlink socket for changes of interfaces: {0}")]
     Changes(io::Error),
     /// A thread cannot be started.
-    #[error("a thread for node {}: {source}", node.0)]
+    #[error("a thread for node {}: {source}: see `ulimit -u`", node.0)]
     Thread {
         /// The node.
         node: NodeId,
@@ -144,22 +144,31 @@ pub fn run_live<R: Record + Send>(
             Ok((thread.map_err(|source| LiveError::Thread { node: id, source })?, start))
         });
         let threads = threads.collect::<Result<Vec<_>, LiveError>>()?;
+        // Before the start as well: without one of its threads there is no run.
+        let kernel_ends = kernel_ends.into_iter().map(|of| {
+            let (end, node) = (&end, of.node);
+            let (start, started) = mpsc::channel();
+            let run = move || Some(of.run(started.recv().ok()?, end));
+            let spawned = thread::Builder::new().spawn_scoped(scope, run);
+            Ok((spawned.map_err(|source| LiveError::Thread { node, source })?, start))
+        });
+        let kernel_ends = kernel_ends.collect::<Result<Vec<_>, LiveError>>()?;
         all_ready.iter().take(threads.len()).for_each(drop);
         let clock = Clock::starting_in(COUNTDOWN);
-        for (_, start) in &threads {
+        let starts = threads.iter().map(|(_, start)| start);
+        for start in starts.chain(kernel_ends.iter().map(|(_, start)| start)) {
             // A thread that has panicked is found below.
             let _ = start.send(clock);
         }
-        let end = &end;
-        let kernel_ends = kernel_ends.into_iter().map(|of| scope.spawn(move || of.run(clock, end)));
-        let kernel_ends: Vec<_> = kernel_ends.collect();
         start(&lab, clock);
         if plan.seals {
             let _ = seal();
         }
         let reports = threads.into_iter().map(|(thread, _)| thread.join());
         let nodes = reports.map(|of| of.expect("a node panicked").expect("it was started"));
-        let kernel_ends = kernel_ends.into_iter().map(|of| of.join().expect("a host panicked"));
+        let kernel_ends = kernel_ends.into_iter().map(|(thread, _)| thread.join());
+        let kernel_ends =
+            kernel_ends.map(|of| of.expect("a host panicked").expect("it was started"));
         Ok(LiveReport { nodes: nodes.collect(), kernel_ends: kernel_ends.collect() })
     })
 }

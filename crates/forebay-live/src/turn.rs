@@ -14,6 +14,8 @@ use forebay_sim::{Exit, Site};
 const MAX_RECEIVED: usize = 256;
 /// Machines may be this far behind the clock; longer only while they catch up.
 pub(crate) const MAX_LAG: Span = Span::from_millis(250);
+/// Something that happens so much later than it was due is behind.
+pub const BEHIND: Span = Span::from_millis(5);
 /// An input that is executed so much later than it arrived is held back.
 const HELD_BACK: Span = Span::from_millis(1);
 
@@ -128,6 +130,7 @@ pub struct Turns<W, R = ()> {
     port_of: Vec<usize>,
     record: R,
     lag: Lag,
+    behind: Behind,
     bound: Time,
 }
 
@@ -150,7 +153,8 @@ impl<W: Wire, R: Record> Turns<W, R> {
         for (place, port) in ports.iter().enumerate() {
             port_of[port.outgoing.index()] = place;
         }
-        Turns { site, ports, port_of, record, lag: Lag::default(), bound: Time::ZERO }
+        let (lag, behind) = (Lag::default(), Behind::default());
+        Turns { site, ports, port_of, record, lag, behind, bound: Time::ZERO }
     }
     /// The machines.
     pub fn site(&self) -> &Site {
@@ -159,6 +163,11 @@ impl<W: Wire, R: Record> Turns<W, R> {
     /// All that is due up to this time has happened.
     pub fn bound(&self) -> Time {
         self.bound
+    }
+    /// For how long so far something that was due, an event or a packet that had arrived, waited
+    /// for over [`BEHIND`]. Times in which nothing was due do not count.
+    pub fn behind(&self) -> Span {
+        self.behind.span
     }
     /// What takes note of inputs.
     pub fn record(&mut self) -> &mut R {
@@ -186,17 +195,19 @@ impl<W: Wire, R: Record> Turns<W, R> {
         let end = end();
         let mut bound = now.min(end);
         let mut is_behind = false;
+        let mut due = self.site.next().unwrap_or(Time::MAX);
         let has_real_wires = self.site.has_real_wires();
         for port in &mut self.ports {
             if has_real_wires {
                 port.look_at_carrier(now, &mut self.site, &mut self.record);
             }
-            if let Backlog::Since(last) = port.receive(&mut self.site, &mut self.record) {
+            if let Backlog::Since(last) = port.receive(&mut self.site, &mut self.record, &mut due) {
                 // More may have arrived at that very time.
                 let known = last.as_nanos().saturating_sub(1);
                 (bound, is_behind) = (bound.min(Time::from_nanos(known)), true);
             }
         }
+        self.behind.turn(due, now.min(end));
         self.site.run_until(bound);
         self.bound = self.bound.max(bound);
         self.record.reached(self.bound);
@@ -231,15 +242,35 @@ impl<W: Wire> Port<W> {
         let executed = site.push_carrier(now, link, up).expect("the wire's link leaves from here");
         record.carrier(executed, link, up);
     }
-    /// Hand what has arrived to the machines.
-    fn receive(&mut self, site: &mut Site, record: &mut impl Record) -> Backlog {
+    /// Hand what has arrived to the machines. `due` is no later afterwards than the first of it.
+    fn receive(&mut self, site: &mut Site, record: &mut impl Record, due: &mut Time) -> Backlog {
         let (link, inputs, held_back) = (self.incoming, &mut self.inputs, &mut self.held_back);
         self.wire.receive(MAX_RECEIVED, |at, packet| {
             let executed = site.push(at, link, packet).expect("the wire's link ends here");
             record.input(executed, link, packet);
             *inputs += 1;
+            *due = at.min(*due);
             *held_back += u64::from(executed.since(at) > HELD_BACK);
         })
+    }
+}
+
+/// For how long machines were late.
+#[derive(Clone, Copy, Debug, Default)]
+struct Behind {
+    span: Span,
+    /// When the last turn was.
+    turned_at: Time,
+}
+
+impl Behind {
+    /// In a turn at `now` the first thing to be done was due at `due`.
+    fn turn(&mut self, due: Time, now: Time) {
+        if now.since(due) > BEHIND {
+            // While machines catch up, turns follow one another with more that was due before.
+            self.span += now.since(due.max(self.turned_at));
+        }
+        self.turned_at = now;
     }
 }
 
@@ -278,6 +309,24 @@ mod tests {
 
     fn ms(ms: u64) -> Time {
         Time::from_millis(ms)
+    }
+
+    /// Two stops of 400 ms, of which nothing was due in the second, and jitter of 2 ms.
+    #[test]
+    fn time_that_machines_are_late_is_counted_once() {
+        let mut behind = Behind::default();
+        for at in (0..1_000).step_by(10) {
+            behind.turn(ms(at), ms(at + 2));
+        }
+        assert_eq!(behind.span, Span::ZERO);
+        // It catches up in four turns of 10 ms.
+        for (due, now) in [(1_010, 1_410), (1_110, 1_420), (1_300, 1_430), (1_437, 1_440)] {
+            behind.turn(ms(due), ms(now));
+        }
+        assert_eq!(behind.span, Span::from_millis(420));
+        behind.turn(ms(1_840), ms(1_840));
+        behind.turn(Time::MAX, ms(1_850));
+        assert_eq!(behind.span, Span::from_millis(420));
     }
 
     #[test]

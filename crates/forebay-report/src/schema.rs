@@ -286,6 +286,16 @@ pub const JSON: &[FieldDoc] = &[
         "Share of arrivals that were executed over 1 ms later than they arrived.",
     ),
     field(
+        ".runs[].wire.behind_share",
+        "optional number",
+        "Share of the run in which something due at a node was over 5 ms late, of the latest node.",
+    ),
+    field(
+        ".runs[].wire.foreign_packets",
+        "optional integer",
+        "Packets that came over links and that no node had sent there; without hosts of the kernel.",
+    ),
+    field(
         ".runs[].wire.replayed",
         "optional boolean",
         "Whether the machines did the same again in a replay.",

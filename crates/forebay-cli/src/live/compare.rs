@@ -268,7 +268,7 @@ impl Session<'_> {
             lives.replays.same += usize::from(lived.report.replayed);
             let reasons = lived.report.unfit.clone();
             if reasons.is_empty() {
-                lives.done.absorb(lived.results(&self.args.run, watched, store));
+                lives.done.absorb(lived.results(&self.args.run, watched, store, cancel));
                 return Ok(true);
             }
             let (protocol, seed) = (self.protocol.to_string(), self.seed);

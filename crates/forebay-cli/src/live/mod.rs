@@ -20,7 +20,7 @@ use crate::run::{self, Watched};
 use crate::terminal::Paint;
 use forebay_base::Time;
 use forebay_lab::scenario::{Registry, Scenario, ScenarioText};
-use forebay_lab::{Batch, RunResult, WireReport};
+use forebay_lab::{Batch, Missing, RunResult, WireReport};
 use forebay_live::{Check, check, isolate};
 use session::Session;
 use std::fmt::Write as _;
@@ -50,10 +50,26 @@ pub fn live(
             scenario.protocols.len()
         )));
     }
+    check_folders(&args)?;
     if args.paced {
         return paced::paced(&args, &scenario, out, paint);
     }
     isolated(out, || inside(&args, &scenario, paint))
+}
+
+/// Errors if results and record would be in one another: either is in a folder of its own.
+fn check_folders(args: &LiveRun) -> Result<(), Failure> {
+    let (Some(record), Some(out)) = (&args.record, &args.run.results.out) else { return Ok(()) };
+    // A path without a name is refused where it is used.
+    let [Ok(a), Ok(b)] = [record, out].map(std::path::absolute) else { return Ok(()) };
+    if a.starts_with(&b) || b.starts_with(&a) {
+        let (record, out) = (record.display(), out.display());
+        return Err(Failure::input(format!(
+            "--record {record}: --out {out} is the same folder, or one is in the other\n\
+             hint: two folders beside each other"
+        )));
+    }
+    Ok(())
 }
 
 /// Do it in a process of its own.
@@ -97,29 +113,69 @@ fn inside(args: &LiveRun, scenario: &Scenario, paint: Paint) -> Result<(), Failu
     let watched = Watched::of(&args.run, scenario)?;
     let store = run::store(&args.run.results)?;
     let (mut done, mut text) = (Batch::default(), String::new());
+    let (mut cut, mut failed) = (None, None);
     let seed = args.run.seeds.0[0];
     for (number, protocol) in scenario.protocols.iter().enumerate() {
         if cancel.load(Ordering::Relaxed) {
-            break;
+            let (protocol, why) = (protocol.to_string(), "not started".to_string());
+            done.missing.push(Missing { protocol, seed, why });
+            continue;
         }
         let last = number + 1 == scenario.protocols.len();
-        let lived = Session { args, scenario, protocol, seed, last }.run(&cancel)?;
-        let again = lived.results(&args.run, &watched, store.as_ref());
-        for run in &again.runs {
+        let lived = match (Session { args, scenario, protocol, seed, last }).run(&cancel) {
+            Ok(lived) => lived,
+            Err(failure) => {
+                // What was done before is shown and kept.
+                failed = Some(failure);
+                break;
+            }
+        };
+        let mut again = lived.results(&args.run, &watched, store.as_ref(), &cancel);
+        for run in &mut again.runs {
             text.push_str(&wires(run, &lived.report, lived.record.until(), paint));
+            if lived.stopped && is_cut(run, scenario) {
+                let until = lived.record.until().as_secs_f64();
+                run.notes.push(format!("interrupted at {until:.3} s"));
+                cut = Some(format!("{protocol} was cut at {until:.3} s"));
+            }
         }
         done.absorb(again);
     }
-    done.cancelled = cancel.load(Ordering::Relaxed);
+    let interrupted = interruption(cut, &done.missing);
     let unfit: Vec<String> = done.runs.iter().filter_map(unfit).collect();
+    if let Some(failure) = failed.take_if(|_| done.runs.is_empty()) {
+        return Err(failure);
+    }
     let mut out = BufWriter::new(io::stdout().lock());
     let concluded = run::conclude(&args.run, scenario, done, store, &mut out, paint);
     if !args.run.results.json {
         out.write_all(text.as_bytes())?;
     }
     out.flush()?;
-    concluded?;
-    if unfit.is_empty() { Ok(()) } else { Err(Failure::Unfit(unfit.join("\n"))) }
+    match (concluded, interrupted, failed) {
+        // What is expected of a whole run need not hold for a part of it.
+        (Ok(()) | Err(Failure::Unmet(_)), Some(text), _) => Err(Failure::Interrupted(text)),
+        // Nor does what an unfit run does say anything of what is expected.
+        (Ok(()) | Err(Failure::Unmet(_)), _, None) if !unfit.is_empty() => {
+            Err(Failure::Unfit(unfit.join("\n")))
+        }
+        (Err(failure), ..) | (_, _, Some(failure)) => Err(failure),
+        (Ok(()), None, None) => Ok(()),
+    }
+}
+
+/// True if a run that was to stop did so before its end.
+fn is_cut(run: &RunResult, scenario: &Scenario) -> bool {
+    let end = scenario.until.unwrap_or(Time::MAX).as_secs_f64();
+    run.ended_s < end && (run.completed < run.flows || run.flows == 0)
+}
+
+/// What an interrupt has kept from being done; None if nothing.
+fn interruption(cut: Option<String>, missing: &[Missing]) -> Option<String> {
+    let protocols: Vec<&str> = missing.iter().map(|run| run.protocol.as_str()).collect();
+    let not_run = (!missing.is_empty()).then(|| format!("not run: {}", protocols.join(", ")));
+    let parts: Vec<String> = [cut, not_run].into_iter().flatten().collect();
+    (!parts.is_empty()).then(|| parts.join("\n"))
 }
 
 /// Why a run is unfit, in a line.

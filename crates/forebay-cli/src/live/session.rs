@@ -6,17 +6,20 @@ use crate::failure::Failure;
 use crate::run::{Job, Recorded, Watched};
 use crate::terminal::Progress;
 use forebay_base::{Histogram, LinkId, NodeId, Span, Time};
-use forebay_lab::record::{Ending, Record, RecordFolder, SiteRecorder, verify};
+use forebay_lab::record::{
+    Ending, Record, RecordError, RecordFolder, SiteFile, SiteRecorder, verify_until,
+};
 use forebay_lab::scenario::{LinkNames, Scenario};
 use forebay_lab::{Batch, Store, WireReport};
 use forebay_live::wire::Count;
 use forebay_live::{
-    Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, Priority, os_secret, place_of,
-    run_live,
+    BEHIND, Clock, KernelError, LiveError, LivePlan, LiveReport, NodeReport, PortReport, Priority,
+    os_secret, place_of, run_live,
 };
 use forebay_net::{AnswerCounts, NetSpec};
-use forebay_sim::{RealWires, SiteOptions};
+use forebay_sim::{ForeignEnd, RealWires, SiteOptions};
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
@@ -28,6 +31,9 @@ const RING_FRAMES: usize = 4096;
 const LATE_BOUND: Span = Span::from_millis(5);
 /// More arrivals held back over 1 ms make it unfit.
 const HELD_BACK_BOUND: f64 = 0.01;
+/// A larger share of the time in which a node is behind makes it unfit: by about that share is a
+/// flow slower that waits for it.
+const BEHIND_BOUND: f64 = 0.01;
 /// Time between two looks at the clock, for the progress.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -46,22 +52,32 @@ pub struct Session<'a> {
 pub struct Lived {
     pub record: Record,
     pub report: WireReport,
-    /// What was answered to strangers, in words, if anything was.
-    answered: Option<String>,
+    /// What strangers sent and were answered, in words.
+    strangers: Vec<String>,
+    /// It was interrupted before its end.
+    pub stopped: bool,
 }
 
 impl Lived {
-    /// All of its results: it is done again from its record, with everything that looks on.
-    pub fn results(&self, args: &RunArgs, watched: &Watched, store: Option<&Store>) -> Batch {
-        let Lived { record, report, answered } = self;
+    /// All of its results: it is done again from its record, with everything that looks on. What was
+    /// done until an interrupt is shown as well; one that comes now ends this.
+    pub fn results(
+        &self,
+        args: &RunArgs,
+        watched: &Watched,
+        store: Option<&Store>,
+        cancel: &AtomicBool,
+    ) -> Batch {
+        let Lived { record, report, strangers, .. } = self;
         let (protocol, seed, inputs) = (&record.protocol, record.seed, &|| record.recording());
         let recorded = Some(Recorded { protocol, seed, inputs });
         let job = Job { args, scenario: &record.scenario, watched, recorded };
-        // What was done until an interrupt is shown as well.
-        let mut again = job.simulate(1, store, &AtomicBool::new(false));
+        let never = AtomicBool::new(false);
+        let cancel = if self.stopped { &never } else { cancel };
+        let mut again = job.simulate(1, store, cancel);
         for run in &mut again.runs {
             run.notes.extend(report.unfit.iter().map(|reason| format!("unfit: {reason}")));
-            run.notes.extend(answered.clone());
+            run.notes.extend(strangers.iter().cloned());
             run.wire = Some(report.clone());
         }
         again
@@ -115,7 +131,7 @@ impl Session<'_> {
                 // Nobody may listen any more.
                 let _ = started.send(clock);
             })
-        });
+        })?;
         let reports = reports.map_err(|error| match error {
             LiveError::Spec(error) => Failure::run(format!("{error:?}")),
             LiveError::Kernel(error @ KernelError::Flow { .. }) => {
@@ -123,7 +139,7 @@ impl Session<'_> {
             }
             error => Failure::Impossible(error.to_string()),
         })?;
-        self.conclude(&spec, &folder, reports)
+        self.conclude(&spec, &folder, reports, cancel)
     }
 
     /// Finish the record, and do everything again.
@@ -132,33 +148,62 @@ impl Session<'_> {
         spec: &NetSpec,
         folder: &RecordFolder,
         done: LiveReport<Keeper>,
+        cancel: &AtomicBool,
     ) -> Result<Lived, Failure> {
+        let stopped = cancel.load(Ordering::Relaxed);
         let LiveReport { nodes: reports, kernel_ends } = done;
         let mut report = report_of(spec, &reports);
+        report.unfit.extend(behind(self.scenario, &reports, &mut report.behind_share));
         report.unfit.extend(lost_carriers(self.scenario, &reports));
-        let answered = answers_of(&reports);
-        let mut files = Vec::new();
-        for node in reports {
-            let until = node.ended_at.as_nanos();
-            let ending = Ending::new(until, node.site.hash(), &node.site.conservation());
-            match node.record.0.finish(&ending) {
-                Ok(file) => files.push(file),
-                Err(error) => report.unfit.push(error.to_string()),
-            }
-        }
-        if let Err(error) = folder.kernel_ends(&kernel_ends) {
-            report.unfit.push(error.to_string());
-        }
+        let strangers = [foreign(report.foreign_packets), answers_of(&reports)];
+        let strangers = strangers.into_iter().flatten().collect();
+        // All figures come from the replay: without a whole record there are none.
+        let files =
+            ended(reports, folder, &kernel_ends).map_err(|error| self.unrecorded(&error))?;
         let record = Record::of_files(self.scenario.clone(), files, kernel_ends);
         let record = record.map_err(Failure::run)?;
-        let verdicts = verify(&record, spec);
-        let verdicts = verdicts.map_err(|error| Failure::run(format!("{error:?}")))?;
+        let never = AtomicBool::new(false);
+        let verdicts = verify_until(&record, spec, if stopped { &never } else { cancel });
+        let Some(verdicts) = verdicts.map_err(|error| Failure::run(format!("{error:?}")))? else {
+            let protocol = self.protocol;
+            let what = format!("{protocol}: while what was recorded was done again");
+            return Err(Failure::Interrupted(what));
+        };
         report.replayed = verdicts.iter().all(|verdict| verdict.same == Some(true));
         if !report.replayed {
             report.unfit.push("its replay is not the same".to_string());
         }
-        Ok(Lived { record, report, answered })
+        Ok(Lived { record, report, strangers, stopped })
     }
+}
+
+impl Session<'_> {
+    /// A run of which not everything could be recorded.
+    fn unrecorded(&self, error: &RecordError) -> Failure {
+        let (protocol, mut text) = (self.protocol, error.to_string());
+        if let Some(folder) = &self.args.record {
+            let folder = folder.display();
+            let _ = write!(text, "\nhint: `forebay replay {folder}` shows what was recorded");
+        }
+        Failure::Unfit(format!("{protocol}: not all of the run is recorded: {text}"))
+    }
+}
+
+/// The captures of all nodes, with their ends. No file gets one before everything else is written:
+/// where the disk is full, all can still be replayed as far as they go.
+fn ended(
+    mut reports: Vec<NodeReport<Keeper>>,
+    folder: &RecordFolder,
+    kernel_ends: &[ForeignEnd],
+) -> Result<Vec<SiteFile>, RecordError> {
+    reports.iter_mut().try_for_each(|node| node.record.0.flush())?;
+    let kernel = folder.kernel_ends(kernel_ends)?;
+    let end = |node: NodeReport<Keeper>| {
+        let until_ns = node.ended_at.as_nanos();
+        let ending = Ending::new(until_ns, node.site.hash(), &node.site.conservation());
+        node.record.0.finish(&Ending { kernel: kernel.clone(), ..ending })
+    };
+    reports.into_iter().map(end).collect()
 }
 
 fn no_secret(error: io::Error) -> Failure {
@@ -187,11 +232,11 @@ fn watched<T: Send>(
     plan: &LivePlan<'_>,
     cancel: &AtomicBool,
     work: impl FnOnce(mpsc::Sender<Clock>) -> T,
-) -> T {
+) -> Result<T, Failure> {
     let (started, begun) = mpsc::channel::<Clock>();
     let (over, ended) = mpsc::channel::<()>();
     std::thread::scope(|scope| {
-        scope.spawn(move || {
+        let show = move || {
             let bar = Progress::start().lines(!session.args.run.results.json);
             let Ok(clock) = begun.recv() else { return };
             while ended.recv_timeout(LOOK) == Err(RecvTimeoutError::Timeout) {
@@ -203,10 +248,14 @@ fn watched<T: Send>(
                 bar.set(share, || format!("{protocol}: {now:.0} s of real time{word}"));
             }
             bar.finish();
-        });
+        };
+        let thread = std::thread::Builder::new().spawn_scoped(scope, show);
+        thread.map_err(|error| {
+            Failure::Impossible(format!("a thread for the progress: {error}: see `ulimit -u`"))
+        })?;
         let done = work(started);
         drop(over);
-        done
+        Ok(done)
     })
 }
 
@@ -222,6 +271,47 @@ fn answers_of<R>(reports: &[NodeReport<R>]) -> Option<String> {
             "packets that no node could pass on or take were answered: {errors} ICMP errors, \
              {echoes} echo replies, {resets} resets; {withheld} more were not, for there were too \
              many"
+        )
+    })
+}
+
+/// Packets of strangers that links carried, in words; None if there were none.
+fn foreign(packets: u64) -> Option<String> {
+    (packets > 0).then(|| {
+        format!(
+            "{packets} packets came over links of the scenario that no node had sent: they took \
+             room of its packets"
+        )
+    })
+}
+
+/// Packets that came over links and that the nodes of Forebay's where these begin had not sent.
+fn foreign_packets<R>(reports: &[NodeReport<R>]) -> u64 {
+    let ports = || reports.iter().flat_map(|report| &report.ports);
+    let sent = ports().map(|port| (port.outgoing.0, port.counters[Count::Sent]));
+    let sent: BTreeMap<u32, u64> = sent.collect();
+    let foreign = |port: &PortReport| {
+        let sent = sent.get(&port.incoming.0)?;
+        Some(port.counters[Count::Received].saturating_sub(*sent))
+    };
+    ports().filter_map(foreign).sum()
+}
+
+/// The node that was late for most of the time, in words; None if no node was for long. `share` is
+/// what of the time that was.
+fn behind<R>(scenario: &Scenario, reports: &[NodeReport<R>], share: &mut f64) -> Option<String> {
+    let of = |node: &NodeReport<R>| {
+        let whole_s = node.ended_at.as_secs_f64();
+        (node.behind.as_secs_f64() / whole_s.max(1e-9), node.id)
+    };
+    let (most, node) = reports.iter().map(of).max_by(|a, b| a.0.total_cmp(&b.0))?;
+    *share = most;
+    (most > BEHIND_BOUND).then(|| {
+        let name = &scenario.nodes[node.index()].name;
+        let [late_ms, bound] = [BEHIND.as_nanos() as f64 * 1e-6, BEHIND_BOUND * 100.0];
+        format!(
+            "for {:.1} % of the time `{name}` was over {late_ms} ms late, and {bound} % is the bound",
+            most * 100.0
         )
     })
 }
@@ -264,6 +354,8 @@ fn report_of<R>(spec: &NetSpec, reports: &[NodeReport<R>]) -> WireReport {
         missing_packets: between(Count::Sent).saturating_sub(between(Count::Received)),
         refused: refused.filter(|(_, number)| *number > 0).collect(),
         held_back_share: held_back as f64 / (inputs as f64).max(1.0),
+        behind_share: 0.0,
+        foreign_packets: foreign_packets(reports),
         replayed: false,
         unfit: Vec::new(),
     };

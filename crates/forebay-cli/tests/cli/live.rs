@@ -7,9 +7,9 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 /// The exit code of a run that the machine was too busy for.
-const UNFIT: i32 = 3;
+pub(crate) const UNFIT: i32 = 3;
 /// The exit code where the machine forbids live runs.
-const IMPOSSIBLE: i32 = 4;
+pub(crate) const IMPOSSIBLE: i32 = 4;
 
 fn desk() -> Desk {
     let desk = Desk::new();
@@ -17,12 +17,12 @@ fn desk() -> Desk {
     desk
 }
 
-fn is_root() -> bool {
+pub(crate) fn is_root() -> bool {
     std::fs::metadata("/proc/self").expect("Linux has it").uid() == 0
 }
 
 /// A live run; None where the machine forbids it. Root may do it on any machine.
-fn live(desk: &Desk, arguments: &[&str]) -> Option<Done> {
+pub(crate) fn live(desk: &Desk, arguments: &[&str]) -> Option<Done> {
     let done = desk.forebay(&[&["live", "small.toml"], arguments].concat());
     if done.code == IMPOSSIBLE && !is_root() {
         forebay_prerequisites::skip(&format!("a live run: {}", done.stderr));
@@ -53,7 +53,8 @@ fn a_live_run_is_recorded_and_replayed_to_the_bit() {
     assert!(events.stdout.lines().count() > 200, "{}", events.stdout);
     // A packet that came otherwise than it was sent: the TTL of one in the middle, and the sum.
     let path = desk.path("record").join("r1.pcapng");
-    let mut bytes = std::fs::read(&path).expect("a record");
+    let good = std::fs::read(&path).expect("a record");
+    let mut bytes = good.clone();
     let middle = bytes.len() / 2;
     let packet = bytes[middle..].windows(2).position(|pair| pair == [0x45, 0]).expect("IPv4");
     bytes[middle + packet + 8] ^= 1;
@@ -66,6 +67,15 @@ fn a_live_run_is_recorded_and_replayed_to_the_bit() {
         "{}",
         other.stderr
     );
+    // A file that is cut short, and one that is missing.
+    std::fs::write(&path, &good[..good.len() - 1]).expect("written");
+    let short = desk.forebay(&["replay", "record"]);
+    assert_eq!((short.code, short.stdout.as_str()), (2, ""), "{}", short.stderr);
+    assert!(short.stderr.contains("r1.pcapng`: it has no end, and 3 of 4"), "{}", short.stderr);
+    std::fs::remove_file(&path).expect("removed");
+    let absent = desk.forebay(&["replay", "record"]);
+    assert_eq!((absent.code, absent.stdout.as_str()), (2, ""), "{}", absent.stderr);
+    assert!(absent.stderr.contains("it has no record of `r1`"), "{}", absent.stderr);
 }
 
 /// Two senders over a bottleneck: one is the kernel's, to a host of Forebay's; the other is
@@ -142,11 +152,20 @@ fn the_kernels_tcp_sends_and_receives() {
     assert_eq!(again["runs"][0]["metrics"], run["metrics"]);
     let notes = again["notes"].to_string();
     assert!(notes.contains("kernel reno sends flow 1"), "{notes}");
-    // A file that is not sound.
-    desk.file("record/kernel.json", "[{}]");
-    let broken = desk.forebay(&["replay", "record"]);
-    assert_eq!(broken.code, 2, "{}", broken.stderr);
-    assert!(broken.stderr.contains("kernel.json`, byte 0: missing field"), "{}", broken.stderr);
+    // A file that is changed, and one that is missing.
+    let path = desk.path("record").join("kernel.json");
+    let text = std::fs::read_to_string(&path).expect("it was written");
+    let refused = |why: &str| {
+        let broken = desk.forebay(&["replay", "record"]);
+        assert_eq!(broken.code, 2, "{}", broken.stderr);
+        assert!(broken.stderr.contains(&format!("kernel.json`: {why}")), "{}", broken.stderr);
+    };
+    for other in [text.replace("\"lost_packets\":0", "\"lost_packets\":7"), "[]".to_string()] {
+        std::fs::write(&path, other).expect("written");
+        refused("it is not what the run wrote");
+    }
+    std::fs::remove_file(&path).expect("removed");
+    refused("it is missing, and the ends of the captures name it");
 }
 
 /// An INRPP router with a detour: half of 20 Mbit/s lead over `x`.
@@ -188,7 +207,7 @@ const DETOUR: &str = r#"
 "#;
 
 /// Processes that descend from this one, at any distance.
-fn descendants(of: u32) -> Vec<u32> {
+pub(crate) fn descendants(of: u32) -> Vec<u32> {
     let processes = std::fs::read_dir("/proc").expect("Linux has it").flatten();
     let parent = |process: u32| {
         let status = std::fs::read_to_string(format!("/proc/{process}/status")).ok()?;
@@ -206,7 +225,7 @@ fn descendants(of: u32) -> Vec<u32> {
 }
 
 /// The network namespace of the first node of a live run, once it has one.
-fn namespace(process: u32) -> Option<String> {
+pub(crate) fn namespace(process: u32) -> Option<String> {
     let threads =
         |process| std::fs::read_dir(format!("/proc/{process}/task")).into_iter().flatten();
     let threads = descendants(process).into_iter().flat_map(threads).flatten();
@@ -398,6 +417,8 @@ fn what_cannot_be_run_or_replayed_is_refused() {
             "holds one run, and 2 protocols are wanted\nhint: --protocol newreno",
         ),
         (&["live", "small.toml", "--paced", "--record", "r"], "cannot be used with"),
+        (&["live", "small.toml", "--out", "r", "--record", "./r"], "the same folder, or one is in"),
+        (&["live", "small.toml", "--out", "r", "--record", "r/s"], "the same folder, or one is in"),
         (&["compare", "small.toml", "--live", "0"], "0 is not in 1..=1000"),
         (&["compare", "small.toml", "--within", "x"], "expected a number from 0 to 100"),
         (&["compare", "endless.toml"], "the key `until_s` is missing"),

@@ -3,6 +3,8 @@
 mod bad_input;
 mod baseline;
 mod channel;
+#[cfg(target_os = "linux")]
+mod disturbed;
 mod expect;
 mod interrupt;
 #[cfg(target_os = "linux")]

@@ -1,6 +1,6 @@
 //! What the kernel told of ends of flows at its hosts: a file beside the captures.
 
-use forebay_base::{FlowId, Rate, Span, Time};
+use forebay_base::{Digest, FlowId, Rate, Span, Time};
 use forebay_sim::{EndCause, ForeignEnd, ForeignSample, Role};
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeSet;
@@ -59,6 +59,13 @@ struct Sample {
 /// The text of the file.
 pub(super) fn to_json(ends: &[ForeignEnd]) -> serde_json::Result<String> {
     serde_json::to_string(&ends.iter().map(End::from).collect::<Vec<_>>())
+}
+
+/// What ends of captures say of the text of the file, in hexadecimal.
+pub(super) fn digest(text: &[u8]) -> String {
+    let mut digest = Digest::default();
+    digest.bytes(text);
+    format!("{:016x}", digest.finish())
 }
 
 /// From the text of the file, for a run with so many flows. Errors if it is not sound.

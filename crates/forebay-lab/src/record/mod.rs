@@ -10,8 +10,13 @@
 //! A capture begins with a comment, JSON of [`Header`]; the statistics of its first interface end
 //! it, with JSON of [`Ending`] as their comment. Such statistics with JSON of [`Known`] stand in
 //! between, twice a second, and with JSON of [`Carrier`] where a wire was lost or came back: a
-//! version that does not know them refuses the file. A record whose end is missing is one of a run
-//! that was killed: what is there can be replayed. Files are readable by their owner only.
+//! version that does not know them refuses the file.
+//!
+//! A record is whole or refused: every node is in a capture, or is the host of an offered link;
+//! nothing follows an end; and `kernel.json` is what the ends say it was. Where no capture has an
+//! end, the run was killed or its disk was full, and what is there can be replayed; where only
+//! some have one, the others were cut short. Captures and `kernel.json` are readable by their owner
+//! only.
 
 mod kernel;
 mod names;
@@ -20,7 +25,7 @@ mod verify;
 mod write;
 
 pub use read::{Record, SiteRecord};
-pub use verify::{Difference, SiteVerdict, verify};
+pub use verify::{Difference, SiteVerdict, verify, verify_until};
 pub use write::{RecordFolder, SiteFile, SiteRecorder};
 
 use forebay_scenario::ScenarioError;
@@ -28,9 +33,11 @@ use forebay_sim::{Conservation, RealWires};
 use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
-/// The form of records that is written. That of 1, in which nobody answers strangers and there is
-/// no secret, is read, too.
-const FORMAT: u32 = 2;
+/// The form of records that is written. Those before it are read, too: in form 1 nobody answers
+/// strangers and there is no secret, and up to form 2 no end says what `kernel.json` is.
+const FORMAT: u32 = 3;
+/// From this form on ends say what `kernel.json` is.
+const KERNEL_SEALED: u32 = 3;
 
 /// What a capture of a record begins with.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -103,6 +110,10 @@ pub struct Ending {
     pub delivered: u64,
     /// Packets dropped here.
     pub dropped: u64,
+    /// The [`Digest`](forebay_base::Digest) of `kernel.json`, in hexadecimal; None: the record has
+    /// none. The same in all captures.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub kernel: Option<String>,
 }
 
 impl Header {
@@ -116,11 +127,11 @@ impl Header {
 }
 
 impl Ending {
-    /// Of a place that ran until then.
+    /// Of a place that ran until then, in a record without `kernel.json`.
     pub fn new(until_ns: u64, hash: u64, conservation: &Conservation) -> Ending {
         let Conservation { sent, entered, left, delivered, dropped, .. } = *conservation;
         let hash = format!("{hash:016x}");
-        Ending { until_ns, hash, sent, entered, left, delivered, dropped }
+        Ending { until_ns, hash, sent, entered, left, delivered, dropped, kernel: None }
     }
 }
 
@@ -135,6 +146,20 @@ pub enum RecordError {
         what: &'static str,
         /// Where.
         path: PathBuf,
+        /// Why not.
+        source: std::io::Error,
+    },
+    /// The operating system refused a file that goes with the process.
+    #[error(
+        "cannot write what is recorded of `{name}` in `{}`, the folder of temporary files: \
+         {source}\nhint: TMPDIR=FOLDER chooses another, --record DIR keeps the record there",
+        folder.display()
+    )]
+    Temporary {
+        /// The file, as it would be called.
+        name: String,
+        /// Where.
+        folder: PathBuf,
         /// Why not.
         source: std::io::Error,
     },
@@ -176,6 +201,14 @@ pub enum RecordError {
         made_by: String,
         /// Its form.
         found: u32,
+    },
+    /// A part of the record is missing, or not what it was at the end of the run.
+    #[error("`{}`: {why}", path.display())]
+    Damaged {
+        /// The file, or the folder that lacks one.
+        path: PathBuf,
+        /// What is wrong.
+        why: String,
     },
     /// The machines of this version do not do the same as those that made the record.
     #[error(

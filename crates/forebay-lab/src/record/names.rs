@@ -30,6 +30,10 @@ impl Names {
     pub fn node(&self, node: NodeId) -> &str {
         &self.nodes[node.index()]
     }
+    /// Where a link begins.
+    pub fn from(&self, link: LinkId) -> NodeId {
+        self.ends[link.index()][0]
+    }
     /// What a header says is there.
     pub fn place(&self, header: &Header) -> Result<Place, String> {
         let nodes = header.nodes.iter().map(|name| {

@@ -2,8 +2,10 @@
 
 use super::kernel;
 use super::names::Names;
-use super::{AnyHeader, Carrier, Ending, FORMAT, Header, Known, RecordError, SiteFile};
-use forebay_base::{LinkId, Time};
+use super::{
+    AnyHeader, Carrier, Ending, FORMAT, Header, KERNEL_SEALED, Known, RecordError, SiteFile,
+};
+use forebay_base::{LinkId, NodeId, Time};
 use forebay_net::Place;
 use forebay_scenario::{LoadOptions, Registry, Scenario};
 use forebay_sim::{ForeignEnd, HASH_EPOCH, Input, InputEvent, RealWires, RecordedSite, Recording};
@@ -28,6 +30,8 @@ pub struct Record {
     pub kernel_ends: Vec<ForeignEnd>,
     /// What its sites had of [`SiteOptions::real`](forebay_sim::SiteOptions::real).
     pub real: Option<RealWires>,
+    /// The form in which it is written.
+    form: u32,
 }
 
 /// The record of one place.
@@ -71,6 +75,8 @@ impl Record {
         let text = folder.join("scenario.toml");
         let scenario = Scenario::load(&text.to_string_lossy(), &options)?;
         let record = Record::of(scenario, files.iter().map(|path| Capture::read(path)))?;
+        record.check_places(folder)?;
+        record.check_ends()?;
         let kernel_ends = kernel_ends(folder, &record)?;
         Ok(Record { kernel_ends, ..record })
     }
@@ -94,7 +100,7 @@ impl Record {
             let capture = capture?;
             let here = capture.header()?;
             let real = here.real().ok_or_else(|| capture.unsound(0, "its secret is none"))?;
-            let this = (here.protocol.clone(), here.seed, real);
+            let this = (here.protocol.clone(), here.seed, real, here.forebay_record);
             if *run.get_or_insert_with(|| this.clone()) != this {
                 return Err(capture.unsound(0, "it is of another run than the first file"));
             }
@@ -106,8 +112,44 @@ impl Record {
             }
             sites.push(site);
         }
-        let (protocol, seed, real) = run.unwrap_or_default();
-        Ok(Record { scenario, protocol, seed, sites, kernel_ends: Vec::new(), real })
+        let (protocol, seed, real, form) = run.expect("a record has a file");
+        Ok(Record { scenario, protocol, seed, sites, kernel_ends: Vec::new(), real, form })
+    }
+    /// Errors if a node is in no file that is not a host of the kernel's, whose links are offered.
+    fn check_places(&self, folder: &Path) -> Result<(), RecordError> {
+        let (names, mut seen) = (Names::new(&self.scenario), BTreeSet::new());
+        for Place { nodes, offered } in self.sites.iter().map(|site| &site.place) {
+            seen.extend(nodes.iter().copied());
+            seen.extend(offered.iter().map(|link| names.from(*link)));
+        }
+        let all = (0..self.scenario.nodes.len() as u32).map(NodeId);
+        let absent = all.filter(|node| !seen.contains(node));
+        let absent: Vec<String> = absent.map(|node| format!("`{}`", names.node(node))).collect();
+        if absent.is_empty() {
+            return Ok(());
+        }
+        let why = format!("it has no record of {}: a file is missing", absent.join(", "));
+        Err(RecordError::Damaged { path: folder.to_path_buf(), why })
+    }
+    /// Errors if only some places have an end, or if their ends are of different runs.
+    fn check_ends(&self) -> Result<(), RecordError> {
+        let ended = self.sites.iter().filter(|site| site.ending.is_some()).count();
+        let endless = self.sites.iter().find(|site| site.ending.is_none());
+        if let (1.., Some(SiteRecord { path, .. })) = (ended, endless) {
+            let why = format!(
+                "it has no end, and {ended} of {} files have one: it was cut short",
+                self.sites.len()
+            );
+            return Err(RecordError::Damaged { path: path.clone(), why });
+        }
+        let first = self.sites.first().and_then(SiteRecord::kernel);
+        match self.sites.iter().find(|site| site.kernel() != first) {
+            Some(SiteRecord { path, .. }) => {
+                let why = format!("its end says otherwise of {} than the first file", kernel::FILE);
+                Err(RecordError::Damaged { path: path.clone(), why })
+            }
+            None => Ok(()),
+        }
     }
 
     /// Until when all of it is known.
@@ -130,6 +172,10 @@ impl Record {
 }
 
 impl SiteRecord {
+    /// What its end says of `kernel.json`.
+    fn kernel(&self) -> Option<&str> {
+        self.ending.as_ref().and_then(|ending| ending.kernel.as_deref())
+    }
     /// What came, in order of time.
     pub fn inputs(&self) -> impl Iterator<Item = Input> + use<> {
         let (bytes, inputs) = (Arc::clone(&self.bytes), Arc::clone(&self.inputs));
@@ -151,21 +197,30 @@ impl SiteRecord {
     }
 }
 
-/// What the kernel told, if it did.
+/// What the kernel told, if it did. A run that has not ended has nothing of it.
 fn kernel_ends(folder: &Path, record: &Record) -> Result<Vec<ForeignEnd>, RecordError> {
-    let path = folder.join(kernel::FILE);
-    match std::fs::read(&path) {
-        Ok(text) => {
-            let flows = record.scenario.build(&record.protocol, record.seed)?.flows.len();
-            kernel::from_json(&text, flows).map_err(|why| RecordError::Unsound {
-                path,
-                offset: 0,
-                why,
-            })
-        }
-        Err(error) if error.kind() == std::io::ErrorKind::NotFound => Ok(Vec::new()),
-        Err(error) => Err(RecordError::io("read", &path)(error)),
+    if !record.is_whole() {
+        return Ok(Vec::new());
     }
+    let path = folder.join(kernel::FILE);
+    let text = match std::fs::read(&path) {
+        Ok(text) => Some(text),
+        Err(error) if error.kind() == std::io::ErrorKind::NotFound => None,
+        Err(error) => return Err(RecordError::io("read", &path)(error)),
+    };
+    let (told, found) =
+        (record.sites.first().and_then(SiteRecord::kernel), text.as_deref().map(kernel::digest));
+    if record.form >= KERNEL_SEALED && told != found.as_deref() {
+        let why = match (told, found) {
+            (None, _) => "the record has none of its own",
+            (_, None) => "it is missing, and the ends of the captures name it",
+            _ => "it is not what the run wrote",
+        };
+        return Err(RecordError::Damaged { path, why: why.to_string() });
+    }
+    let Some(text) = text else { return Ok(Vec::new()) };
+    let flows = record.scenario.build(&record.protocol, record.seed)?.flows.len();
+    kernel::from_json(&text, flows).map_err(|why| RecordError::Unsound { path, offset: 0, why })
 }
 
 /// The captures in a folder, in order of name.
@@ -241,6 +296,9 @@ impl Capture {
         let mut offset = 0;
         while let Some((block, end)) = self.block(offset)? {
             let unsound = |why: String| self.unsound(offset, why);
+            if ending.is_some() {
+                return Err(unsound("something follows the end".to_string()));
+            }
             match block {
                 Block::Interface(name) => {
                     let name = std::str::from_utf8(name).map_err(|e| unsound(e.to_string()))?;
@@ -273,6 +331,9 @@ impl Capture {
                 Block::Section(_) | Block::Statistics(None) | Block::Other => {}
             }
             offset = end;
+        }
+        if ending.is_some() && offset < self.bytes.len() {
+            return Err(self.unsound(offset, "something follows the end"));
         }
         inputs.sort_by_key(|(at, ..)| *at);
         if ending.is_none() {

@@ -5,6 +5,7 @@ use forebay_base::{LinkId, Time};
 use forebay_net::{NetSpec, SpecError};
 use forebay_sim::{Conservation, Input, InputEvent, Site, SiteOptions};
 use std::collections::VecDeque;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// Inputs that are pushed before they are run.
 const AHEAD: usize = 64;
@@ -37,6 +38,16 @@ pub struct Difference {
 
 /// Run every place of a record again, alone, with its inputs: by place, in the order of the record.
 pub fn verify(record: &Record, spec: &NetSpec) -> Result<Vec<SiteVerdict>, SpecError> {
+    let verdicts = verify_until(record, spec, &AtomicBool::new(false))?;
+    Ok(verdicts.expect("nothing stops it"))
+}
+
+/// The same; None if `stop` was set before the last place.
+pub fn verify_until(
+    record: &Record,
+    spec: &NetSpec,
+    stop: &AtomicBool,
+) -> Result<Option<Vec<SiteVerdict>>, SpecError> {
     let again = |site: &SiteRecord| {
         let run = replay(record, spec, site, |_, _, _| ())?;
         let hash = run.hash();
@@ -48,7 +59,9 @@ pub fn verify(record: &Record, spec: &NetSpec) -> Result<Vec<SiteVerdict>, SpecE
             conservation: run.conservation(),
         })
     };
-    record.sites.iter().map(again).collect()
+    let sites = record.sites.iter().take_while(|_| !stop.load(Ordering::Relaxed));
+    let verdicts: Vec<SiteVerdict> = sites.map(again).collect::<Result<_, _>>()?;
+    Ok((verdicts.len() == record.sites.len()).then_some(verdicts))
 }
 
 impl Record {

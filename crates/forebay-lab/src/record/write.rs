@@ -9,6 +9,7 @@ use forebay_net::Place;
 use forebay_scenario::Scenario;
 use forebay_sim::{ForeignEnd, HASH_EPOCH, RealWires};
 use forebay_wire::pcapng::{Capture, Direction, Interface, PcapngWriter, Sink};
+use std::env;
 use std::fs::{DirBuilder, File, OpenOptions};
 use std::io::{BufWriter, Write};
 use std::path::{Path, PathBuf};
@@ -65,10 +66,8 @@ impl RecordFolder {
     pub fn site(&self, place: &Place, begun_unix_ns: u64) -> Result<SiteRecorder, RecordError> {
         let name = self.names.file(place);
         let path = self.folder.as_ref().map_or(PathBuf::from(&name), |folder| folder.join(&name));
-        let open = || match self.folder {
-            Some(_) => private_file(&path),
-            None => tempfile::tempfile(),
-        };
+        let is_named = self.folder.is_some();
+        let open = || if is_named { private_file(&path) } else { tempfile::tempfile() };
         let links = self.names.links();
         let header = Header {
             forebay_record: FORMAT,
@@ -94,18 +93,29 @@ impl RecordFolder {
                 None => writer.interface("nothing comes in")?,
             };
             writer.sink().0.flush()?;
-            let (path, flush_at) = (path.clone(), Time::ZERO + FLUSH_INTERVAL);
-            let links = links.to_vec();
-            Ok(SiteRecorder { writer, links, interfaces, first, path, flush_at, failed: None })
+            let flush_at = Time::ZERO + FLUSH_INTERVAL;
+            let (path, links) = (path.clone(), links.to_vec());
+            let failed = None;
+            let of =
+                SiteRecorder { writer, links, interfaces, first, path, is_named, flush_at, failed };
+            Ok(of)
         };
-        begin().map_err(RecordError::io("write", &path))
+        begin().map_err(|source| not_written(&path, is_named, source))
     }
 
-    /// Keep what the kernel told of ends of flows at its hosts.
-    pub fn kernel_ends(&self, ends: &[ForeignEnd]) -> Result<(), RecordError> {
-        let Some(folder) = self.folder.as_ref().filter(|_| !ends.is_empty()) else { return Ok(()) };
+    /// Keep what the kernel told of ends of flows at its hosts, before any capture ends. What
+    /// [`Ending::kernel`] is to say of it.
+    pub fn kernel_ends(&self, ends: &[ForeignEnd]) -> Result<Option<String>, RecordError> {
+        let Some(folder) = self.folder.as_ref().filter(|_| !ends.is_empty()) else {
+            return Ok(None);
+        };
         let path = folder.join(kernel::FILE);
-        let write = || private_file(&path)?.write_all(kernel::to_json(ends)?.as_bytes());
+        // A part of it is never read: without an end of a capture it does not count.
+        let write = || {
+            let text = kernel::to_json(ends)?;
+            private_file(&path)?.write_all(text.as_bytes())?;
+            Ok(Some(kernel::digest(text.as_bytes())))
+        };
         write().map_err(RecordError::io("write", &path))
     }
 }
@@ -119,7 +129,10 @@ pub struct SiteRecorder {
     /// By link.
     interfaces: Vec<Option<Interface>>,
     first: Interface,
+    /// Where it is, or would be.
     path: PathBuf,
+    /// False: a file that goes with the process.
+    is_named: bool,
     /// When what is buffered is written, with how far it goes.
     flush_at: Time,
     failed: Option<std::io::Error>,
@@ -156,17 +169,32 @@ impl SiteRecorder {
     fn note(&mut self, note: &impl serde::Serialize) -> std::io::Result<()> {
         self.writer.statistics(self.first, &serde_json::to_string(note)?)
     }
+    /// Write what is buffered. Err if not all inputs so far could be recorded: then no place of the
+    /// run is to have an end.
+    pub fn flush(&mut self) -> Result<(), RecordError> {
+        let written = self.failed.take().map_or_else(|| self.writer.sink().0.flush(), Err);
+        written.map_err(|source| not_written(&self.path, self.is_named, source))
+    }
     /// The run has ended: the file. Err if not all of it could be recorded.
     pub fn finish(mut self, ending: &Ending) -> Result<SiteFile, RecordError> {
-        let failed = self.failed.take();
+        self.flush()?;
+        let SiteRecorder { mut writer, first, path, is_named, .. } = self;
         let end = || -> std::io::Result<File> {
-            failed.map_or(Ok(()), Err)?;
-            self.writer.statistics(self.first, &serde_json::to_string(ending)?)?;
-            self.writer.into_sink().0.into_inner().map_err(|error| error.into_error())
+            writer.statistics(first, &serde_json::to_string(ending)?)?;
+            writer.into_sink().0.into_inner().map_err(|error| error.into_error())
         };
-        let file = end().map_err(RecordError::io("write", &self.path))?;
-        Ok(SiteFile { path: self.path, file })
+        let file = end().map_err(|source| not_written(&path, is_named, source))?;
+        Ok(SiteFile { path, file })
     }
+}
+
+/// Why a capture cannot be written.
+fn not_written(path: &Path, is_named: bool, source: std::io::Error) -> RecordError {
+    if is_named {
+        return RecordError::io("write", path)(source);
+    }
+    let name = path.display().to_string();
+    RecordError::Temporary { name, folder: env::temp_dir(), source }
 }
 
 /// The whole record of one place.

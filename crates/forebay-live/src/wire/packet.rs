@@ -20,7 +20,7 @@ pub enum PacketWireError {
     #[error("there is no interface `{0}` here: see `ip link`")]
     NoInterface(String),
     /// Packet sockets are refused.
-    #[error("no packet socket ({errno}): needs CAP_NET_RAW: run as root, or inside `isolate`")]
+    #[error("no packet socket ({errno}): {}", socket_hint(*.errno))]
     NoSocket {
         /// What the kernel answered.
         errno: Errno,
@@ -43,6 +43,16 @@ pub enum PacketWireError {
         /// What the kernel answered.
         errno: Errno,
     },
+}
+
+/// What to do where there is no packet socket.
+fn socket_hint(errno: Errno) -> &'static str {
+    match errno {
+        Errno::EPERM | Errno::EACCES => "needs CAP_NET_RAW: run as root, or allow user namespaces",
+        Errno::EMFILE => "too many nodes for the limit of open files: raise it by `ulimit -n`",
+        Errno::EAFNOSUPPORT => "this kernel has none: it needs CONFIG_PACKET",
+        _ => "an unexpected answer of the kernel",
+    }
 }
 
 /// Bytes of a frame before the packet: header, address, alignment.
