@@ -2,7 +2,7 @@
 
 mod sweep;
 
-pub use sweep::{MergeArgs, SweepArgs};
+pub use sweep::{MatrixArgs, MergeArgs, SweepArgs};
 
 #[cfg(target_os = "linux")]
 use crate::kernel_choice::KernelChoice;
@@ -377,15 +377,21 @@ pub struct PacketArgs {
   forebay reproduce verus/now --out now  with the page of every set-up
   forebay reproduce mine.toml            an experiment of yours (format: experiments/)
   forebay reproduce --json | jq '.rows[] | select(.verdict == \"differs\")'
+  forebay reproduce matrix --quick       every controller on seven paths
+  forebay reproduce matrix --shard 1/8 --out part-1
+
+`matrix` runs every controller on the 30 paths of the scenario of this name,
+alone, twice and beside CUBIC, with ten seeds: a table (sweep.parquet) and a
+page to sort and filter, in the folder `matrix` unless --out names another.
 
 A row that differs is a result: the exit code is 0. It is 1 if a run fails, 2
 if there is no such experiment.")]
 pub struct ReproduceArgs {
-    /// A source (a paper, a measured system), one experiment of it (see `forebay list`), or a TOML
-    /// file [default: all that are built in]
+    /// A source (a paper, a measured system), one experiment of it (see `forebay list`), a TOML
+    /// file, or `matrix` [default: all experiments that are built in]
     #[arg(value_name = "SOURCE[/EXPERIMENT]|FILE")]
     pub name: Option<String>,
-    /// Fewer seeds
+    /// Fewer seeds; of `matrix` fewer paths as well
     #[arg(long)]
     pub quick: bool,
     /// Folder of Rocketfuel's maps (3257.pop.cch); without it experiments on them are skipped
@@ -408,6 +414,8 @@ pub struct ReproduceArgs {
     /// to this new folder
     #[arg(long, short, value_name = "DIR")]
     pub out: Option<PathBuf>,
+    #[command(flatten)]
+    pub matrix: MatrixArgs,
 }
 
 #[derive(Debug, Args)]

@@ -125,6 +125,26 @@ const SWEEP: &[FieldDoc] = &[
         "Busy share of the busiest link between routers, in one direction.",
     ),
     field("afct_ratio", "double or null", "AFCT divided by that of the fluid reference."),
+    field(
+        "trace_utilisation",
+        "double or null",
+        "Of the busiest link that follows a trace: bytes sent in the window by bytes offered.",
+    ),
+    field(
+        "first_class_goodput_share",
+        "double or null",
+        "Goodput of the flows of the first flow's class, by that of all.",
+    ),
+    field(
+        "first_class_delay_p95_ms",
+        "double or null",
+        "95th percentile of the one-way delay of data packets of that class, within 3 %.",
+    ),
+    field(
+        "first_class_retransmit_share",
+        "double or null",
+        "Retransmitted packets with payload by those sent, of that class, whole run.",
+    ),
 ];
 
 const DELAYS: &[FieldDoc] = &[

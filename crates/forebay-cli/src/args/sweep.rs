@@ -20,6 +20,27 @@ pub struct SweepArgs {
     /// Begin a sweep of more than 100 000 runs
     #[arg(long)]
     pub yes: bool,
+    /// Only the points of [[sweep]] with these names, separated by commas
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub point: Vec<String>,
+}
+
+/// Options of `forebay reproduce matrix` alone.
+#[derive(Debug, Default, Args)]
+#[command(next_help_heading = "Of `matrix` alone")]
+pub struct MatrixArgs {
+    /// Only the paths and companies with these names, separated by commas: wired-1bdp,twice
+    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
+    pub point: Vec<String>,
+    /// Go on with what was stopped in --out
+    #[arg(long)]
+    pub resume: bool,
+    /// Make one of N shares of the runs; `forebay merge` joins their folders
+    #[arg(long, value_name = "I/N", requires = "out")]
+    pub shard: Option<Shard>,
+    /// Replace the results that are in the folder
+    #[arg(long)]
+    pub force: bool,
 }
 
 #[derive(Debug, Args)]

@@ -4,6 +4,7 @@ mod agreement;
 mod brief;
 mod folder;
 mod markdown;
+mod matrix;
 mod text;
 
 use crate::args::ReproduceArgs;
@@ -28,6 +29,10 @@ pub fn reproduce(
     out: &mut impl Write,
     paint: Paint,
 ) -> Result<(), Failure> {
+    if args.name.as_deref() == Some(matrix::NAME) {
+        return matrix::reproduce(args, registry, out, paint);
+    }
+    matrix::refuse_elsewhere(args)?;
     let wanted = wanted(args.name.as_deref())?;
     // Before there is a folder that an interrupt must remove.
     let cancel = interrupt::flag();
@@ -103,6 +108,7 @@ fn wanted(name: Option<&str>) -> Result<Vec<ExperimentText>, Failure> {
     }
     let sources = EXPERIMENTS.iter().map(|e| e.source);
     let mut known: Vec<&str> = sources.chain(EXPERIMENTS.iter().map(|e| e.name)).collect();
+    known.push(matrix::NAME);
     known.sort_unstable();
     known.dedup();
     let hint = format!("one of: {}; or a TOML file", known.join(", "));

@@ -19,7 +19,7 @@ use crate::terminal::{Paint, Progress};
 use forebay_base::LinkId;
 use forebay_lab::report::REPORT_NAME;
 use forebay_lab::scenario::memory_estimate::{Admission, NotEnoughMemory, check_outline};
-use forebay_lab::scenario::{LoadOptions, Name, Registry, Scenario, ScenarioText};
+use forebay_lab::scenario::{LoadOptions, Registry, Scenario, ScenarioText};
 use forebay_lab::{
     Batch, BatchOptions, BatchPlan, BatchProgress, CaptureFilter, CaptureLimit, EventFilter,
     EventWriter, ExpectationResult, LEFT_OUT, Missing, Outputs, RunError, RunOptions, Status,
@@ -151,13 +151,14 @@ pub(crate) fn load(
     checked.map_err(|error| refused(args, error))?;
     let mut scenario = text.scenario(&options).map_err(Failure::input)?;
     late::apply(&args.late, &mut scenario)?;
-    args.baseline.as_ref().map_or(Ok(()), |name| check_baseline(name, &scenario.protocols))?;
+    let compared: Vec<&str> = scenario.protocols.iter().map(|name| &**name).collect();
+    args.baseline.as_ref().map_or(Ok(()), |name| check_baseline(name, &compared))?;
     Ok(scenario)
 }
 
 /// Errors if no such protocol is compared.
-fn check_baseline(name: &str, compared: &[Name]) -> Result<(), Failure> {
-    if compared.iter().any(|of| *of == *name) {
+fn check_baseline(name: &str, compared: &[&str]) -> Result<(), Failure> {
+    if compared.contains(&name) {
         return Ok(());
     }
     let compared = compared.join(", ");

@@ -2,7 +2,7 @@
 
 mod text;
 
-use super::{at, cores};
+use super::{at, check_baseline, cores};
 use crate::args::RunArgs;
 use crate::expect::ranges;
 use crate::failure::Failure;
@@ -40,7 +40,9 @@ pub fn swept(
     let (set, protocols) = (args.set.clone(), args.protocol.clone());
     let options =
         LoadOptions { set, protocols, registry: registry.clone(), ..LoadOptions::default() };
-    let asked: Vec<Swept> = args.sweep.sweep.iter().cloned().map(Swept::Argument).collect();
+    let asked = args.sweep.sweep.iter().cloned().map(Swept::Argument);
+    let only = Some(args.sweep.point.clone()).filter(|names| !names.is_empty());
+    let asked: Vec<Swept> = asked.chain(only.map(Swept::Only)).collect();
     let swept = text.swept(&asked, &options, available_bytes).map_err(Failure::input)?;
     let alone = [("--resume", args.sweep.resume), ("--shard", args.sweep.shard.is_some())];
     if let (None, Some((option, _))) = (&swept, alone.iter().find(|(_, given)| *given)) {
@@ -61,10 +63,13 @@ pub fn run(
 ) -> Result<(), Failure> {
     refuse_what_has_one_scenario(args)?;
     let protocols = swept.protocols().to_vec();
+    let compared: Vec<&str> = protocols.iter().map(String::as_str).collect();
+    args.baseline.as_ref().map_or(Ok(()), |name| check_baseline(name, &compared))?;
     let plan = SweepPlan { swept, protocols: &protocols, seeds: &args.seeds.0 };
     let runs = check_size(args, &plan)?;
     let manifest = Manifest {
         shard: args.sweep.shard,
+        baseline: args.baseline.clone(),
         without_reference: args.results.no_reference,
         ..Manifest::new(&plan, text.name(), &args.set)
     };
@@ -85,7 +90,6 @@ fn refuse_what_has_one_scenario(args: &RunArgs) -> Result<(), Failure> {
         ("--events", args.packets.events.is_some()),
         ("--pcap", args.packets.pcap.is_some()),
         ("--junit", args.junit.is_some()),
-        ("--baseline", args.baseline.is_some()),
         ("--late", !args.late.is_empty()),
     ];
     match options.iter().find(|(_, given)| *given) {

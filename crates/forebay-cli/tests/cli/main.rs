@@ -9,6 +9,7 @@ mod expect;
 mod interrupt;
 #[cfg(target_os = "linux")]
 mod live;
+mod matrix;
 mod memory;
 mod mistakes;
 mod names;

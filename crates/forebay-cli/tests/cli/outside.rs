@@ -68,6 +68,17 @@ keep = 0.9
 }
 
 #[test]
+fn a_registered_algorithm_is_in_the_matrix() {
+    let desk = Desk::new();
+    let args = ["reproduce", "matrix", "--quick", "--point", "thin-1bdp,beside-cubic", "--json"];
+    let json = aimd(&desk, &args).ok().json();
+    let rows = json["rows"].as_array().expect("rows");
+    let own: Vec<_> = rows.iter().filter(|row| row["run_protocol"] == "aimd").collect();
+    let has_share = |row: &&serde_json::Value| row["first_class_goodput_share"].is_f64();
+    assert!(own.len() == 2 && own.iter().all(has_share), "{own:?}");
+}
+
+#[test]
 fn a_registered_algorithm_is_listed_explained_and_checked() {
     let desk = Desk::new();
     assert!(aimd(&desk, &["list"]).ok().stdout.contains("  aimd "));

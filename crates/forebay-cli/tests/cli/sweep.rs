@@ -170,7 +170,7 @@ fn a_key_that_a_protocol_ignores_is_noted() {
 }
 
 /// What is the same on every machine: the table without times, as text.
-fn without_times(folder: &Path) -> Vec<String> {
+pub(crate) fn without_times(folder: &Path) -> Vec<String> {
     let (names, rows) =
         forebay_lab::report::sweep_rows(&folder.join("sweep.parquet")).expect("a table");
     let times: Vec<usize> = ["wall_s", "cpu_s"]

@@ -31,6 +31,9 @@ pub struct Manifest {
     pub protocols: Vec<String>,
     /// The seeds.
     pub seeds: Vec<u64>,
+    /// The protocol from which the page shows differences.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub baseline: Option<String>,
     /// True if runs have no reference.
     pub without_reference: bool,
     /// The share of the runs that is here; absent if it is all.
@@ -45,6 +48,12 @@ pub struct AxisRecord {
     pub keys: Vec<usize>,
     /// How many values each has.
     pub steps: u64,
+    /// What the steps differ in, if the scenario says it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub name: Option<String>,
+    /// The names of the steps, if all have one.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub names: Vec<String>,
 }
 
 /// `sweep.json`.
@@ -67,9 +76,11 @@ impl Manifest {
     /// Panics if the plan has 2^64 points.
     pub fn new(plan: &SweepPlan<'_>, name: &str, set: &[String]) -> Manifest {
         let grid = plan.swept.grid();
-        let axes = grid.axes().map(|(keys, steps)| {
-            let (keys, steps) = (keys.to_vec(), steps as u64);
-            AxisRecord { keys, steps }
+        let axes = grid.axes().zip(grid.names()).map(|((keys, steps), (name, names))| AxisRecord {
+            keys: keys.to_vec(),
+            steps: steps as u64,
+            name: name.map(str::to_string),
+            names: names.into_iter().map(str::to_string).collect(),
         });
         Manifest {
             results_version: RESULTS_VERSION,
@@ -83,6 +94,7 @@ impl Manifest {
             points: grid.points().expect("a sweep has fewer than 2^64 points"),
             protocols: plan.protocols.to_vec(),
             seeds: plan.seeds.to_vec(),
+            baseline: None,
             without_reference: false,
             shard: None,
         }

@@ -5,6 +5,7 @@ use forebay_metrics::METRICS;
 use forebay_run::RunResult;
 use forebay_scenario::SweptValue;
 use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
 
 pub use forebay_report::Cell;
 
@@ -52,14 +53,48 @@ pub struct RowResult {
     pub utilisation: Option<f64>,
     /// AFCT by that of the reference.
     pub afct_ratio: Option<f64>,
+    /// Of the busiest link that follows a trace, bytes sent in the window by bytes offered.
+    pub trace_utilisation: Option<f64>,
+    /// Of the class of the first flow.
+    #[serde(default)]
+    pub first_class: FirstClass,
     /// The metrics that are one number, in the order of [`METRICS`].
     pub metrics: Vec<Option<f64>>,
+}
+
+/// Of the flows of the class of the first flow: where classes compete, how the first one fares.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct FirstClass {
+    /// Their goodput by that of all flows.
+    pub goodput_share: Option<f64>,
+    /// 95th percentile of the one-way delay of their data packets, in milliseconds.
+    pub delay_p95_ms: Option<f64>,
+    /// Retransmitted packets with payload by those sent, whole run.
+    pub retransmit_share: Option<f64>,
+}
+
+impl FirstClass {
+    fn of(run: &RunResult) -> FirstClass {
+        let Some(first) = run.per_flow.first() else { return FirstClass::default() };
+        let own = || run.per_flow.iter().filter(|flow| flow.class == first.class);
+        let sent: u64 = own().map(|flow| flow.data_packets).sum();
+        let again: u64 = own().map(|flow| flow.retransmits).sum();
+        // One class alone has no metrics of its own.
+        let all = &run.metrics.of_flows;
+        let class = run.metrics.by_class.get(&first.class).map_or(all, |class| &class.of_flows);
+        let goodputs = class.goodput_bps.zip(all.goodput_bps.filter(|bps| *bps > 0.0));
+        FirstClass {
+            goodput_share: goodputs.map(|(own, all)| own / all),
+            delay_p95_ms: class.one_way_delay_p95_ms,
+            retransmit_share: (sent > 0).then(|| again as f64 / sent as f64),
+        }
+    }
 }
 
 impl Row {
     /// Of a run at `point` that finished.
     pub fn of(point: u64, run: &RunResult) -> Row {
-        let busiest = run.metrics.utilisation.values().copied().reduce(f64::max);
+        let most = |links: &BTreeMap<String, f64>| links.values().copied().reduce(f64::max);
         let result = RowResult {
             label: run.label.clone(),
             trace_hash: run.trace_hash.clone(),
@@ -71,8 +106,10 @@ impl Row {
             ended_s: run.ended_s,
             wall_s: run.wall_s,
             cpu_s: run.cpu_s,
-            utilisation: busiest,
+            utilisation: most(&run.metrics.utilisation),
             afct_ratio: run.reference.afct_ratio,
+            trace_utilisation: most(&run.metrics.trace_utilisation),
+            first_class: FirstClass::of(run),
             metrics: run.metrics.numbers().map(|(_, value)| value).collect(),
         };
         let (protocol, seed) = (run.protocol.clone(), run.seed);
@@ -111,14 +148,16 @@ impl Row {
         cells.extend([text(Some(&of.label)), text(Some(&of.trace_hash))]);
         cells.extend(counts.map(|count| Cell::Integer(count as i64)));
         cells.extend([of.ended_s, of.wall_s, of.cpu_s].map(Cell::Real));
-        cells.extend([of.utilisation, of.afct_ratio].map(number));
+        cells.extend([of.utilisation, of.afct_ratio, of.trace_utilisation].map(number));
+        let FirstClass { goodput_share, delay_p95_ms, retransmit_share } = of.first_class;
+        cells.extend([goodput_share, delay_p95_ms, retransmit_share].map(number));
         cells.extend(of.metrics.iter().map(|value| number(*value)));
         cells
     }
 }
 
 /// Columns of a result that are no metrics.
-const RESULT_COLUMNS: usize = 12;
+const RESULT_COLUMNS: usize = 16;
 
 fn cell_of(value: &SweptValue) -> Cell {
     match value {

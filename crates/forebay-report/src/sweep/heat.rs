@@ -41,7 +41,7 @@ pub(super) fn maps(
     }
     let axes = [KeyScale::of(sweep, 0), KeyScale::of(sweep, 1)];
     let values = ValueScale::of(quantity.unit, measured.most());
-    let means = || measured.0.iter().flatten().flatten().map(|of| of.mean);
+    let means = || measured.all().map(|of| of.mean);
     let range = [means().fold(f64::INFINITY, f64::min), means().fold(0.0, f64::max)];
     let field = Field { sweep, axes: &axes, values: &values, range, rows, columns };
     let mut all = String::new();

@@ -1,28 +1,34 @@
-//! `report.html` of a sweep: metrics over the keys that are swept. It needs no script.
+//! `report.html` of a sweep: metrics over the keys that are swept. Sorting needs a script, the rest
+//! of it none.
 //!
 //! `read` gathers the rows of the table by point and protocol, `scale` says where a value of a key
-//! or of a metric is, `lines` draws a metric over one key, `heat` over two, `points` lists the
-//! points with the command that makes the report of each.
+//! or of a metric is, `lines` draws a metric over one key, `heat` over two, `table` has them all to
+//! sort and filter, `points` lists the points with the command that makes the report of each.
 
 mod heat;
 mod lines;
+mod markdown;
 mod points;
 mod read;
 pub(super) mod rows;
 mod scale;
+mod table;
 
 use crate::error::ReportError;
 use crate::escape::html;
 use crate::figures::ranges;
 use crate::look::{Looks, Protocol};
 use crate::{METRICS, MetricDoc, REPORT_NAME, Unit, put};
+use forebay_metrics::statistics::Range;
+pub use markdown::sweep_markdown;
 use read::{Measured, Sweep};
 use std::path::{Path, PathBuf};
 
 const STYLE: &str = include_str!("../../assets/report.css");
+const SCRIPT: &str = include_str!("../../assets/sweep.js");
 const SWEEP_STYLE: &str = include_str!("../../assets/sweep.css");
 /// Nothing is fetched, whatever stands in the page.
-const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'";
+const POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
 
 /// The metrics that the page draws; the table has all.
 const DRAWN: [&str; 7] = [
@@ -35,59 +41,73 @@ const DRAWN: [&str; 7] = [
     "retransmits",
 ];
 
-/// A metric as it is drawn.
+/// A number of each run, as it is shown.
 pub(super) struct Quantity {
     pub label: &'static str,
     pub meaning: &'static str,
     pub unit: Unit,
-    /// What is drawn: the number in the table times this, in `unit`.
+    /// What is shown: the number in the table times this, in `unit`.
     pub scale: f64,
-    /// The column of the table.
-    pub column: &'static str,
+    /// The values that it can have.
+    pub range: Range,
+    /// The columns of the table that have it: of a run the first that has a value.
+    pub columns: Vec<&'static str>,
 }
 
 /// Those of [`DRAWN`].
-fn quantities() -> Vec<Quantity> {
+fn drawn() -> Vec<Quantity> {
     let of = |name: &'static str| match METRICS.iter().find(|m| m.name == name && m.in_table) {
-        Some(MetricDoc { label, meaning, shown, scale, .. }) => {
-            Quantity { label, meaning, unit: *shown, scale: *scale, column: name }
-        }
+        Some(metric) => Quantity::of(metric, metric.meaning),
         None => Quantity {
             label: "utilisation",
             meaning: "busy share of the busiest link between routers, in one direction",
             unit: Unit::Share,
             scale: 1.0,
-            column: name,
+            range: Range::NonNegative,
+            columns: vec![name],
         },
     };
     DRAWN.into_iter().map(of).collect()
+}
+
+impl Quantity {
+    fn of(metric: &'static MetricDoc, meaning: &'static str) -> Quantity {
+        let MetricDoc { name, label, shown, scale, .. } = *metric;
+        let range = Range::NonNegative;
+        Quantity { label, meaning, unit: shown, scale, range, columns: vec![name] }
+    }
 }
 
 /// Make `report.html` in `folder`, which holds the table of a sweep, and give its path. One that is
 /// there is replaced. Errors as [`write_report`](crate::write_report).
 pub fn write_sweep_report(folder: &Path) -> Result<PathBuf, ReportError> {
     let path = folder.join(REPORT_NAME);
-    put(&path, page(&Sweep::read(folder, &quantities())?))?;
+    let (drawn, listed) = (drawn(), table::quantities());
+    let quantities: Vec<Quantity> = drawn.into_iter().chain(listed).collect();
+    put(&path, page(&Sweep::read(folder, &quantities)?, &quantities))?;
     Ok(path)
 }
 
 /// The whole page.
-fn page(sweep: &Sweep) -> String {
+fn page(sweep: &Sweep, quantities: &[Quantity]) -> String {
+    let (drawn, listed) = quantities.split_at(DRAWN.len());
     let looks = Looks::new(sweep.record.protocols.iter().map(String::as_str), std::iter::empty());
     let protocols: Vec<Protocol> =
         sweep.record.protocols.iter().map(|name| looks.of(name, "")).collect();
-    let quantities = quantities();
-    let sections: String = quantities
+    let measured = sweep.measured.iter().filter(|_| can_be_drawn(sweep));
+    let sections: String = drawn
         .iter()
-        .zip(&sweep.measured)
+        .zip(measured)
         .map(|(quantity, measured)| section(sweep, &protocols, quantity, measured))
         .collect();
     let one = if sweep.record.axes.len() == 1 { " one" } else { "" };
     let none = "<p>No run has a result, so there is nothing to draw.</p>";
-    let sections = if sections.is_empty() { none.to_string() } else { sections };
+    let nothing = sweep.measured.iter().all(Measured::is_empty);
+    let sections = if nothing { none.to_string() } else { sections };
     let (title, version) = (html(&sweep.record.scenario), env!("CARGO_PKG_VERSION"));
     let (policy, header) = (html(POLICY), header(sweep));
     let (notes, points) = (notes(sweep), points::section(sweep));
+    let table = table::section(sweep, &protocols, listed, &sweep.measured[drawn.len()..]);
     format!(
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta http-equiv=Content-Security-Policy content=\"{policy}\">\
@@ -95,8 +115,8 @@ fn page(sweep: &Sweep) -> String {
          <meta name=generator content='Forebay {version}'>\n<title>{title}</title>\n\
          <style>{STYLE}\n{SWEEP_STYLE}</style></head>\n<body class=sweep>\n\
          <header><h1>{title}</h1>{header}</header>\n<main>\n{notes}{legend}\n\
-         <div class='metrics{one}'>{sections}</div>\n{points}\n\
-         </main>\n</body></html>\n",
+         <div class='metrics{one}'>{sections}</div>\n{table}{points}\n\
+         </main>\n<script>{SCRIPT}</script>\n</body></html>\n",
         legend = legend(&protocols),
     )
 }
@@ -140,6 +160,12 @@ fn notes(sweep: &Sweep) -> String {
 fn legend(protocols: &[Protocol]) -> String {
     let of = |look: &Protocol| format!("<span>{}{}</span>", look.picture(), html(&look.title));
     format!("<p class=key>{}</p>", protocols.iter().map(of).collect::<String>())
+}
+
+/// True unless the only axis to draw along has too many names to read.
+fn can_be_drawn(sweep: &Sweep) -> bool {
+    let keys = scale::KeyScale::of(sweep, lines::along(sweep));
+    keys.is_number || keys.labels.len() <= scale::MAX_NAMES
 }
 
 /// A metric; empty if no run has it.

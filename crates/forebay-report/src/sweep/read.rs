@@ -25,6 +25,7 @@ pub(super) struct Record {
     pub points: u64,
     pub protocols: Vec<String>,
     pub seeds: Vec<u64>,
+    pub baseline: Option<String>,
     pub shard: Option<String>,
     pub rows: u64,
     pub failed: u64,
@@ -43,6 +44,9 @@ pub(super) struct Key {
 pub(super) struct Axis {
     pub keys: Vec<usize>,
     pub steps: u64,
+    pub name: Option<String>,
+    #[serde(default)]
+    pub names: Vec<String>,
 }
 
 /// A point.
@@ -54,19 +58,57 @@ pub(super) struct ShownPoint {
     pub failed: bool,
 }
 
-/// A metric: by point and protocol its mean over the seeds; None where no run has it.
-pub(super) struct Measured(pub Vec<Vec<Option<Interval>>>);
+/// A number of each run by point and protocol; None where no run has it.
+pub(super) struct Measured {
+    /// Its mean over the seeds.
+    means: Vec<Vec<Option<Interval>>>,
+    /// What it has more than the baseline, seed by seed.
+    differences: Vec<Vec<Option<Interval>>>,
+}
+
+/// Of one number, point and protocol: seeds with their values.
+type Seeds = Vec<(i64, f64)>;
 
 impl Measured {
+    fn of(points: &[Vec<Seeds>], range: Range, baseline: Option<usize>) -> Measured {
+        let mean = |seeds: &Seeds| {
+            let values: Vec<f64> = seeds.iter().map(|(_, value)| *value).collect();
+            interval_within(&values, range)
+        };
+        let difference = |seeds: &Seeds, other: &Seeds| {
+            let paired = seeds.iter().filter_map(|(seed, value)| {
+                let (_, other) = other.iter().find(|(known, _)| known == seed)?;
+                Some(value - other)
+            });
+            interval_within(&paired.collect::<Vec<f64>>(), range.of_difference())
+        };
+        let differences = |of: &Vec<Seeds>| {
+            let pair = |own: usize| baseline.filter(|other| *other != own);
+            let all = of.iter().enumerate();
+            all.map(|(own, seeds)| difference(seeds, &of[pair(own)?])).collect()
+        };
+        Measured {
+            means: points.iter().map(|of| of.iter().map(mean).collect()).collect(),
+            differences: points.iter().map(differences).collect(),
+        }
+    }
     pub fn is_empty(&self) -> bool {
-        self.0.iter().flatten().all(Option::is_none)
+        self.all().next().is_none()
+    }
+    /// All means that there are.
+    pub fn all(&self) -> impl Iterator<Item = &Interval> {
+        self.means.iter().flatten().flatten()
     }
     pub fn at(&self, point: usize, protocol: usize) -> Option<Interval> {
-        self.0[point][protocol]
+        self.means[point][protocol]
+    }
+    /// The difference from the baseline; None of the baseline itself.
+    pub fn difference_at(&self, point: usize, protocol: usize) -> Option<Interval> {
+        self.differences[point][protocol]
     }
     /// The largest value that is drawn, with intervals.
     pub fn most(&self) -> f64 {
-        let tops = self.0.iter().flatten().flatten();
+        let tops = self.all();
         tops.map(|of| of.ci95.map_or(of.mean, |[_, high]| high.max(of.mean))).fold(0.0, f64::max)
     }
 }
@@ -94,13 +136,14 @@ impl Sweep {
                 why: format!("does not have the column {name}"),
             })
         };
-        let (protocol, error) = (place("run_protocol")?, place("error")?);
-        let columns =
-            quantities.iter().map(|of| place(of.column)).collect::<Result<Vec<_>, _>>()?;
+        let [protocol, seed, error] = [place("run_protocol")?, place("seed")?, place("error")?];
+        // A table of an earlier version has fewer columns.
+        let columns = quantities.iter().map(|of| of.columns.iter().flat_map(|name| place(name)));
+        let columns: Vec<Vec<usize>> = columns.map(Iterator::collect).collect();
         let count = record.points.min(MAX_POINTS) as usize;
         let mut points = vec![ShownPoint::default(); count];
         let none = vec![vec![Vec::new(); record.protocols.len()]; count];
-        let mut values: Vec<Vec<Vec<Vec<f64>>>> = vec![none; quantities.len()];
+        let mut values: Vec<Vec<Vec<Seeds>>> = vec![none; quantities.len()];
         for cells in rows {
             let cells = cells?;
             let Cell::Integer(number) = cells[0] else { continue };
@@ -113,16 +156,17 @@ impl Sweep {
             let of =
                 record.protocols.iter().position(|p| Some(p.as_str()) == cells[protocol].text());
             let Some(of) = of else { continue };
-            for (metric, (column, quantity)) in columns.iter().zip(quantities).enumerate() {
-                let value = cells[*column].number().map(|value| value * quantity.scale);
+            let Cell::Integer(seed) = cells[seed] else { continue };
+            for (metric, (columns, quantity)) in columns.iter().zip(quantities).enumerate() {
+                let value = columns.iter().find_map(|column| cells[*column].number());
+                let value = value.map(|value| (seed, value * quantity.scale));
                 values[metric][number as usize][of].extend(value);
             }
         }
-        let interval = |seeds: Vec<f64>| interval_within(&seeds, Range::NonNegative);
-        let measured = values.into_iter().map(|points| {
-            let points = points.into_iter();
-            Measured(points.map(|of| of.into_iter().map(interval).collect()).collect())
-        });
+        let baseline = record.baseline.as_ref();
+        let baseline = baseline.and_then(|name| record.protocols.iter().position(|p| p == name));
+        let measured = values.iter().zip(quantities);
+        let measured = measured.map(|(of, quantity)| Measured::of(of, quantity.range, baseline));
         let measured = measured.collect();
         let left_out = (record.points > MAX_POINTS).then(|| {
             let all = record.points;

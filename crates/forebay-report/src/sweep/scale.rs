@@ -21,7 +21,7 @@ pub(super) struct KeyScale {
 }
 
 /// Most names at an axis.
-const MAX_NAMES: usize = 12;
+pub(super) const MAX_NAMES: usize = 12;
 
 impl KeyScale {
     /// Of an axis of the sweep.

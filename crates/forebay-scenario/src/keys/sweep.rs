@@ -28,6 +28,9 @@ sections! {
             zip: Axes,
             /// The points one by one.
             points: Vec<Spanned<PointEntry>>,
+            /// What these points differ in, for the head of a column; not with `grid`. Example:
+            /// "path".
+            name: String,
         }
     }
     /// A point of a sweep.

@@ -134,6 +134,7 @@ builtins![
     "s1",
     "s2",
     "s3",
+    "matrix",
 ];
 
 /// Those that read files which are not part of Forebay.

@@ -255,11 +255,35 @@ fn add_traces(scenario: &Scenario, digest: &mut Digest) {
 
 /// An axis as it was read.
 struct Draft {
+    /// What its steps differ in, if it is said.
+    name: Option<String>,
     targets: Vec<Target>,
     /// Names and values by target.
     steps: Vec<(Option<String>, Vec<Option<Item>>)>,
     /// Its values are those of a range.
     is_range: bool,
+}
+
+impl Draft {
+    /// Keep the steps with these names, if there are some.
+    fn keep_only(&mut self, names: &[String]) {
+        let is_wanted = |name: &Option<String>| name.as_ref().is_some_and(|n| names.contains(n));
+        if self.steps.iter().any(|(name, _)| is_wanted(name)) {
+            self.steps.retain(|(name, _)| is_wanted(name));
+        }
+    }
+}
+
+/// Errors unless a point has this name.
+fn check_name(name: &str, drafts: &[Draft], sources: &mut Sources) -> Result<(), Fault> {
+    let all = drafts.iter().flat_map(|draft| &draft.steps).filter_map(|(name, _)| name.as_deref());
+    if all.clone().any(|known| known == name) {
+        return Ok(());
+    }
+    let source = sources.add("--point", name);
+    let loc = Loc { source, start: 0, end: name.len() as u32 };
+    let problem = Problem::UnknownName { kind: "point", name: name.to_string() };
+    Err(Fault::at(loc, "", problem).suggest(name, all))
 }
 
 /// The document without its sweeps, and what is swept.
@@ -286,6 +310,13 @@ fn read(
     }
     for swept in asked {
         drafts.extend(faults.keep(of_asked(swept, sources)).unwrap_or_default());
+    }
+    for swept in asked {
+        let Swept::Only(names) = swept else { continue };
+        for name in names {
+            faults.keep(check_name(name, &drafts, sources));
+        }
+        drafts.iter_mut().for_each(|draft| draft.keep_only(names));
     }
     let mut known: Vec<(String, String)> = Vec::new();
     for draft in &drafts {
@@ -347,12 +378,17 @@ fn take(document: &mut Item, key: &str) -> Option<Item> {
 
 /// The axes of a table of the scenario.
 fn of_entry(entry: SweepEntry, place: Fault) -> Result<Vec<Draft>, Fault> {
-    let SweepEntry { grid, zip, points } = entry;
+    let SweepEntry { grid, zip, points, name } = entry;
+    let named = |draft: Draft| Draft { name: name.as_ref().map(|at| at.value.clone()), ..draft };
     match (grid, zip, points) {
         (Some(grid), None, None) => {
+            if let Some(name) = &name {
+                let text = "a grid has the names of its keys".to_string();
+                return Err(name.fault(Problem::Conflict(text)));
+            }
             Ok(grid.value.0.into_iter().map(|(target, values)| alone(target, values)).collect())
         }
-        (None, Some(zip), None) => together(zip.value).map(|draft| vec![draft]),
+        (None, Some(zip), None) => together(zip.value).map(|draft| vec![named(draft)]),
         (None, None, Some(points)) => {
             if points.value.is_empty() {
                 let expected = "at least one point".to_string();
@@ -360,7 +396,7 @@ fn of_entry(entry: SweepEntry, place: Fault) -> Result<Vec<Draft>, Fault> {
                 return Err(points.fault(problem));
             }
             let entries = points.value.into_iter().map(|at| at.value);
-            Ok(vec![one_by_one(entries)])
+            Ok(vec![named(one_by_one(entries))])
         }
         _ => {
             let text = "a sweep has one of `grid`, `zip` and `points`".to_string();
@@ -373,7 +409,7 @@ fn of_entry(entry: SweepEntry, place: Fault) -> Result<Vec<Draft>, Fault> {
 fn alone(target: Target, values: Vec<Item>) -> Draft {
     let is_range = values.len() > 1 && values.iter().all(|item| item.loc == values[0].loc);
     let steps = values.into_iter().map(|value| (None, vec![Some(value)])).collect();
-    Draft { targets: vec![target], steps, is_range }
+    Draft { name: None, targets: vec![target], steps, is_range }
 }
 
 /// Keys that change together.
@@ -390,7 +426,8 @@ fn together(Axes(axes): Axes) -> Result<Draft, Fault> {
     }
     let (targets, values): (Vec<Target>, Vec<Vec<Item>>) = axes.into_iter().unzip();
     let step = |at: usize| (None, values.iter().map(|of| Some(of[at].clone())).collect());
-    Ok(Draft { targets, steps: (0..count).map(step).collect(), is_range: false })
+    let steps = (0..count).map(step).collect();
+    Ok(Draft { name: None, targets, steps, is_range: false })
 }
 
 /// Points one by one: each may set other keys.
@@ -411,7 +448,7 @@ fn one_by_one(points: impl Iterator<Item = PointEntry>) -> Draft {
         (point.name.as_ref().map(|at| at.value.clone()), values)
     };
     let steps = points.iter().map(step).collect();
-    Draft { targets, steps, is_range: false }
+    Draft { name: None, targets, steps, is_range: false }
 }
 
 /// The axes of what is asked for outside of the scenario.
@@ -461,6 +498,8 @@ fn of_asked(swept: &Swept, sources: &mut Sources) -> Result<Vec<Draft>, Fault> {
             let entries: Result<Vec<PointEntry>, Fault> = entries.collect();
             Ok(vec![one_by_one(entries?.into_iter())])
         }
+        // Adds none: `read` looks at it once all are there.
+        Swept::Only(_) => Ok(Vec::new()),
     }
 }
 
@@ -500,7 +539,8 @@ fn grid(drafts: &[Draft]) -> Grid {
             Step { name: name.clone(), values: values.collect() }
         };
         let keys = (first..grid.keys.len()).collect();
-        grid.axes.push(Axis { keys, steps: draft.steps.iter().map(step).collect() });
+        let (name, steps) = (draft.name.clone(), draft.steps.iter().map(step).collect());
+        grid.axes.push(Axis { name, keys, steps });
     }
     grid
 }

@@ -64,6 +64,9 @@ pub enum Swept {
     Together(Vec<(String, Vec<String>)>),
     /// Points one by one: a name, and changes as `--set` has them.
     Points(Vec<(Option<String>, Vec<String>)>),
+    /// Of the points that have names those with these names alone, and all of those of tables in
+    /// which none has such a name.
+    Only(Vec<String>),
 }
 
 /// All points of a sweep: every step of each axis with every step of the others, the last axis
@@ -77,6 +80,8 @@ pub struct Grid {
 /// Keys that change together.
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) struct Axis {
+    /// What its steps differ in, if it is said.
+    pub name: Option<String>,
     /// Their numbers among the keys of the grid.
     pub keys: Vec<usize>,
     pub steps: Vec<Step>,
@@ -112,6 +117,15 @@ impl Grid {
     /// The keys that change together, as numbers of [`Grid::keys`], with the number of their steps.
     pub fn axes(&self) -> impl Iterator<Item = (&[usize], usize)> {
         self.axes.iter().map(|axis| (axis.keys.as_slice(), axis.steps.len()))
+    }
+
+    /// Of each axis its name, if it has one, and those of its steps; no step if one has none.
+    pub fn names(&self) -> impl Iterator<Item = (Option<&str>, Vec<&str>)> {
+        self.axes.iter().map(|axis| {
+            let names: Option<Vec<&str>> =
+                axis.steps.iter().map(|step| step.name.as_deref()).collect();
+            (axis.name.as_deref(), names.unwrap_or_default())
+        })
     }
 
     /// A point. Panics if there is no such point.

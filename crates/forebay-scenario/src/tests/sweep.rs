@@ -151,3 +151,45 @@ fn the_digest_is_that_of_text_values_and_files() {
     assert_ne!(first, digest(&SMALL.replace("5ms", "6ms"), "1Mbit/s,2Mbit/s", rows));
     assert_ne!(first, digest(SMALL, "1Mbit/s,2Mbit/s", &rows.replace(",5", ",6")));
 }
+
+#[test]
+fn points_are_selected_by_their_names() {
+    let text = SMALL.to_string()
+        + r#"
+[[sweep]]
+name = "speed"
+points = [
+    { name = "slow", set = { "links.0.rate" = "1Mbit/s" } },
+    { name = "fast", set = { "links.0.rate" = "1Gbit/s", "links.0.delay" = "1ms" } },
+]
+[[sweep]]
+points = [
+    { name = "short", set = { "flows.0.bytes" = 1 } },
+    { name = "long", set = { "flows.0.bytes" = 9 } },
+]
+"#;
+    let only = |names: &[&str]| Swept::Only(names.iter().map(ToString::to_string).collect());
+    let names = |names: &[&str]| {
+        let swept = swept(&text, &[only(names)]);
+        let grid = swept.grid();
+        let points = 0..grid.points().unwrap();
+        points.map(|point| grid.point(point).name.unwrap()).collect::<Vec<_>>()
+    };
+    assert_eq!(names(&["fast", "long"]), ["fast, long"]);
+    // Of the other table all: keys and their order stay.
+    assert_eq!(names(&["slow"]), ["slow, short", "slow, long"]);
+    let [all, one] = [vec![], vec![only(&["long"])]].map(|asked| swept(&text, &asked));
+    assert_eq!(all.grid().keys(), one.grid().keys());
+    let expected = [(Some("speed"), vec!["slow", "fast"]), (None, vec!["long"])];
+    assert_eq!(one.grid().names().collect::<Vec<_>>(), expected);
+    assert_ne!(all.digest(), one.digest());
+    let said = try_swept(&text, &[only(&["fast", "lon"])]).unwrap_err();
+    assert!(said.contains("there is no point `lon`"), "{said}");
+    assert!(said.contains("did you mean `long`?"), "{said}");
+    let grid = "[[sweep]]\nname = \"x\"\ngrid = { \"flows.0.bytes\" = [1] }\n";
+    let said = try_swept(&(SMALL.to_string() + grid), &[]).unwrap_err();
+    assert!(said.contains("a grid has the names of its keys"), "{said}");
+    // Nothing has a name.
+    let said = try_swept(SMALL, &[only(&["fast"])]).unwrap_err();
+    assert!(said.contains("there is no point `fast`"), "{said}");
+}
