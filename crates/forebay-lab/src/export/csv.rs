@@ -54,6 +54,7 @@ fn table(from: &Path, to: &Path) -> Result<(), ExportError> {
 fn text(field: &Field) -> Result<String, ParquetError> {
     Ok(match field {
         Field::Null => String::new(),
+        Field::Bool(value) => value.to_string(),
         Field::Long(value) => value.to_string(),
         Field::Double(value) => value.to_string(),
         Field::Str(value) => value.clone(),
@@ -76,6 +77,7 @@ mod tests {
         }
         assert_eq!(text(&Field::Null).unwrap(), "");
         assert_eq!(text(&Field::Long(-3)).unwrap(), "-3");
-        assert!(text(&Field::Bool(true)).is_err());
+        assert_eq!(text(&Field::Bool(true)).unwrap(), "true");
+        assert!(text(&Field::Byte(1)).is_err());
     }
 }

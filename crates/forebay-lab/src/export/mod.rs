@@ -70,11 +70,16 @@ pub fn export(
     folder: &Path,
     target: &Path,
 ) -> Result<Vec<String>, ExportError> {
-    let results = Results::read(folder)?;
+    let sweep = folder.join("sweep.json").exists();
+    if sweep && format == ExportFormat::Qlog {
+        let (folder, what) = (folder.to_path_buf(), "flows, for it is a sweep");
+        return Err(ExportError::Nothing { folder, what });
+    }
+    let results = if sweep { None } else { Some(Results::read(folder)?) };
     let new = NewFolder::create(target)?;
-    let files = match format {
-        ExportFormat::Csv => csv::write(folder, &new)?,
-        ExportFormat::Qlog => qlog::write(folder, &results, &new)?,
+    let files = match (format, results) {
+        (ExportFormat::Qlog, Some(results)) => qlog::write(folder, &results, &new)?,
+        _ => csv::write(folder, &new)?,
     };
     new.finish()?;
     Ok(files)

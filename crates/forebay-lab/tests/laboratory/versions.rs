@@ -104,7 +104,7 @@ fn a_scenario_has_the_defaults_that_it_had() {
     assert_eq!(load(&kept("results/scenario.toml")).to_toml(), small.to_toml());
 }
 
-/// Each key of a JSON Schema of scenarios with the types and words that it takes: `tcp.ecn: boolean`,
+/// Each key of a JSON Schema of scenarios with the types and words it takes: `tcp.ecn: boolean`,
 /// `fct = "syn"`.
 fn keys_of(schema: &Value) -> BTreeSet<String> {
     fn walk(node: &Value, path: &str, root: &Value, found: &mut BTreeSet<String>) {
@@ -258,6 +258,14 @@ fn a_sweep_of_the_version_before_is_read() {
     let row = &rows[8];
     assert_eq!((&row[delay], &row[version]), (&Cell::Real(0.01), &Cell::Integer(4)));
     assert_eq!(row[place("run_protocol")], Cell::Text("inrpp".into()));
+    let out = folder.path().join("csv");
+    assert_eq!(export(ExportFormat::Csv, folder.path(), &out).expect("CSV"), ["sweep.csv"]);
+    let text = fs::read_to_string(out.join("sweep.csv")).expect("a file");
+    let lines: Vec<&str> = text.lines().collect();
+    assert_eq!((lines.len(), lines[0]), (19, names.join(",").as_str()));
+    assert!(lines[9].starts_with("2,,inrpp,1,0.01,4,,"), "{}", lines[9]);
+    let qlog = export(ExportFormat::Qlog, folder.path(), &folder.path().join("qlog"));
+    assert!(qlog.unwrap_err().to_string().ends_with("has no flows, for it is a sweep"));
 }
 
 #[test]
