@@ -100,7 +100,8 @@ pub enum LabError {
 fn namespace_hint(errno: Errno) -> &'static str {
     match errno {
         Errno::EPERM | Errno::EACCES => {
-            "needs CAP_SYS_ADMIN: run as root, or allow user namespaces"
+            "needs CAP_SYS_ADMIN, which a container may keep from root: run as root, or allow user \
+             namespaces"
         }
         Errno::EMFILE => "too many nodes for the limit of open files: raise it by `ulimit -n`",
         Errno::ENFILE => "too many files are open on this machine: see `sysctl fs.file-max`",
@@ -116,7 +117,9 @@ fn namespace_hint(errno: Errno) -> &'static str {
 /// What to do where the kernel refuses.
 fn hint(source: &io::Error) -> &'static str {
     match source.raw_os_error().map(Errno::from_raw) {
-        Some(Errno::EPERM | Errno::EACCES) => "needs CAP_NET_ADMIN: run as root",
+        Some(Errno::EPERM | Errno::EACCES) => {
+            "needs CAP_NET_ADMIN, which a container may keep from root: run as root"
+        }
         Some(Errno::EOPNOTSUPP | Errno::ENODEV) => {
             "this kernel has no `veth`: `sudo modprobe veth`, or a kernel with CONFIG_VETH"
         }

@@ -32,8 +32,9 @@ const LATE_BOUND: Span = Span::from_millis(5);
 /// More arrivals held back over 1 ms make it unfit.
 const HELD_BACK_BOUND: f64 = 0.01;
 /// A larger share of the time in which a node is behind makes it unfit: by about that share is a
-/// flow slower that waits for it.
-const BEHIND_BOUND: f64 = 0.01;
+/// flow slower that waits for it. Of runs of 2 s on two cores with ten threads that compiled
+/// beside them some had 1.4 %, from one wait of 28 ms.
+const BEHIND_BOUND: f64 = 0.02;
 /// Time between two looks at the clock, for the progress.
 const LOOK: Duration = Duration::from_millis(200);
 
@@ -161,7 +162,7 @@ impl Session<'_> {
         let files =
             ended(reports, folder, &kernel_ends).map_err(|error| self.unrecorded(&error))?;
         let record = Record::of_files(self.scenario.clone(), files, kernel_ends);
-        let record = record.map_err(Failure::run)?;
+        let record = record.map_err(|error| self.unrecorded(&error))?;
         let never = AtomicBool::new(false);
         let verdicts = verify_until(&record, spec, if stopped { &never } else { cancel });
         let Some(verdicts) = verdicts.map_err(|error| Failure::run(format!("{error:?}")))? else {

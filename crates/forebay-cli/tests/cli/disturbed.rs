@@ -59,7 +59,7 @@ fn a_run_that_stands_still_for_a_fifth_of_its_time_is_unfit() {
     signal("-CONT");
     let done = Done::of(child.wait_with_output().expect("it ends"));
     assert_eq!(done.code, UNFIT, "{}", done.stderr);
-    assert!(done.stderr.contains("over 5 ms late, and 1 % is the bound"), "{}", done.stderr);
+    assert!(done.stderr.contains("over 5 ms late, and 2 % is the bound"), "{}", done.stderr);
     let share = done.json()["runs"][0]["wire"]["behind_share"].as_f64().expect("a share");
     assert!((0.15..0.5).contains(&share), "{share}");
 }

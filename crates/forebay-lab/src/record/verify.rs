@@ -65,8 +65,8 @@ pub fn verify_until(
 }
 
 impl Record {
-    /// The first packet that a wire brought from the place with this number to another and that the
-    /// replay of that place did not send. None if it sent all of them: the difference is then in
+    /// The first packet that a wire brought from the place with this number to another, up to
+    /// [`Record::until`], and that the replay of that place did not send. None if it sent all of them: the difference is then in
     /// what no wire brought.
     pub fn first_difference(
         &self,
@@ -84,7 +84,9 @@ impl Record {
             InputEvent::Packet(bytes) if begins_here(link) => Some((at, link, bytes)),
             InputEvent::Packet(_) | InputEvent::Carrier(_) => None,
         };
-        let mut came: Vec<_> = inputs.filter_map(packet).collect();
+        // Without ends one place is known for longer than another.
+        let known = inputs.filter(|input| self.is_whole() || input.at <= self.until());
+        let mut came: Vec<_> = known.filter_map(packet).collect();
         came.sort_by_key(|(at, ..)| *at);
         for (at, link, bytes) in came {
             let sent = &mut sent[link.index()];

@@ -173,6 +173,10 @@ impl SiteRecorder {
     /// run is to have an end.
     pub fn flush(&mut self) -> Result<(), RecordError> {
         let written = self.failed.take().map_or_else(|| self.writer.sink().0.flush(), Err);
+        let written = match written {
+            Ok(()) if self.is_named => is_at(&self.path, self.writer.sink().0.get_ref()),
+            other => other,
+        };
         written.map_err(|source| not_written(&self.path, self.is_named, source))
     }
     /// The run has ended: the file. Err if not all of it could be recorded.
@@ -186,6 +190,21 @@ impl SiteRecorder {
         let file = end().map_err(|source| not_written(&path, is_named, source))?;
         Ok(SiteFile { path, file })
     }
+}
+
+/// Errors unless the open file is still the one at `path`.
+#[cfg(unix)]
+fn is_at(path: &Path, file: &File) -> std::io::Result<()> {
+    use std::os::unix::fs::MetadataExt;
+    let of = |metadata: &std::fs::Metadata| (metadata.dev(), metadata.ino());
+    match std::fs::metadata(path) {
+        Ok(found) if of(&found) == of(&file.metadata()?) => Ok(()),
+        _ => Err(std::io::Error::other("it was removed while it was written")),
+    }
+}
+#[cfg(not(unix))]
+fn is_at(_path: &Path, _file: &File) -> std::io::Result<()> {
+    Ok(())
 }
 
 /// Why a capture cannot be written.

@@ -259,6 +259,34 @@ fn a_record_without_ends_is_replayed_as_far_as_it_goes() {
     let verdicts = verify(&record, &spec).expect("sound");
     assert!(verdicts.iter().all(|verdict| verdict.same.is_none()), "{verdicts:?}");
     assert!(replayed(&record).ended_s < UNTIL.as_secs_f64());
+    let differences = |record: &Record| {
+        let places = 0..record.sites.len();
+        places.filter_map(|from| record.first_difference(&spec, from).expect("sound")).count()
+    };
+    assert_eq!(differences(&record), 0);
+    // A packet in the middle of what came to a router has another time to live.
+    let path = folder.path().join("l.pcapng");
+    let mut bytes = fs::read(&path).expect("a file");
+    let place = bytes.len() / 2;
+    let place = place + bytes[place..].windows(2).position(|w| w == [0x45, 0]).expect("a packet");
+    bytes[place + 8] ^= 1;
+    bytes[place + 10] ^= 1;
+    fs::write(&path, bytes).expect("written");
+    assert_ne!(differences(&open(folder.path()).expect("a record")), 0);
+}
+
+/// The folder is removed while the run goes on.
+#[cfg(unix)]
+#[test]
+fn files_that_are_removed_meanwhile_are_no_record() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let made = RecordFolder::create(folder.path(), &roomy(), PROTOCOL, SEED).expect("new");
+    let place = Place { nodes: vec![NodeId(0)], ..Place::default() };
+    let mut recorder = made.site(&place, 0).expect("a new file");
+    recorder.flush().expect("there is room");
+    fs::remove_file(&captures(folder.path())[0]).expect("removed");
+    let text = recorder.flush().expect_err("nothing is there").to_string();
+    assert!(text.contains("removed while it was written"), "{text}");
 }
 
 /// The captures of a record.

@@ -48,7 +48,10 @@ pub enum PacketWireError {
 /// What to do where there is no packet socket.
 fn socket_hint(errno: Errno) -> &'static str {
     match errno {
-        Errno::EPERM | Errno::EACCES => "needs CAP_NET_RAW: run as root, or allow user namespaces",
+        Errno::EPERM | Errno::EACCES => {
+            "needs CAP_NET_RAW, which a container may keep from root: run as root, or allow user \
+             namespaces"
+        }
         Errno::EMFILE => "too many nodes for the limit of open files: raise it by `ulimit -n`",
         Errno::EAFNOSUPPORT => "this kernel has none: it needs CONFIG_PACKET",
         _ => "an unexpected answer of the kernel",
