@@ -263,10 +263,11 @@ impl CompareArgs {
   forebay replay DIR --events r0 | head  packet events of a node
   forebay replay DIR --out results --pcap
 
-Exit codes: 0 all places did the same as recorded, 1 not the same (with the first
-packet that differs), a run failed or an expectation of the scenario does not hold,
-2 the input is wrong or a part of the record is missing or changed, 3 the record has no end (the run was killed or its disk was
-full): done again as far as it goes, compared with nothing, 130 interrupted.")]
+Exit codes: 0 all places did the same as recorded, 1 not the same (with the
+first packet that differs), a run failed or an expectation of the scenario does
+not hold, 2 the input is wrong or a part of the record is missing or changed, 3
+the record has no end (the run was killed or its disk was full): done again as
+far as it goes, and what came is as the replay sends it, 130 interrupted.")]
 pub struct ReplayArgs {
     /// The folder of `forebay live --record`
     #[arg(value_name = "DIR")]
