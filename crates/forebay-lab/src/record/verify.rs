@@ -66,8 +66,8 @@ pub fn verify_until(
 
 impl Record {
     /// The first packet that a wire brought from the place with this number to another, up to
-    /// [`Record::until`], and that the replay of that place did not send. None if it sent all of them: the difference is then in
-    /// what no wire brought.
+    /// [`Record::until`], and that the replay of that place did not send. None if it sent all of
+    /// them: the difference is then in what no wire brought.
     pub fn first_difference(
         &self,
         spec: &NetSpec,
