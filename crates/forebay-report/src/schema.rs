@@ -313,7 +313,7 @@ pub const JSON: &[FieldDoc] = &[
     field(
         ".runs[].wire.foreign_packets",
         "optional integer",
-        "Packets that came over links and that no node had sent there; without hosts of the kernel.",
+        "Packets that came over links and no node had sent there; without hosts of the kernel.",
     ),
     field(
         ".runs[].wire.replayed",

@@ -85,8 +85,8 @@ pub struct WireReport {
     pub refused: BTreeMap<&'static str, u64>,
     /// Share of arrivals that were executed over 1 ms later than they arrived.
     pub held_back_share: f64,
-    /// Share of the time of the run in which something that was due at a node was over 5 ms late, of
-    /// the node with most of it.
+    /// Share of the time of the run in which something that was due at a node was over 5 ms late,
+    /// of the node with most of it.
     pub behind_share: f64,
     /// Packets that came over links of the scenario and that no node had sent there; those that
     /// hosts of the kernel send are not counted.

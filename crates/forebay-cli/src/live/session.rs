@@ -60,8 +60,8 @@ pub struct Lived {
 }
 
 impl Lived {
-    /// All of its results: it is done again from its record, with everything that looks on. What was
-    /// done until an interrupt is shown as well; one that comes now ends this.
+    /// All of its results: it is done again from its record, with everything that looks on. What
+    /// was done until an interrupt is shown as well; one that comes now ends this.
     pub fn results(
         &self,
         args: &RunArgs,
@@ -311,7 +311,8 @@ fn behind<R>(scenario: &Scenario, reports: &[NodeReport<R>], share: &mut f64) ->
         let name = &scenario.nodes[node.index()].name;
         let [late_ms, bound] = [BEHIND.as_nanos() as f64 * 1e-6, BEHIND_BOUND * 100.0];
         format!(
-            "for {:.1} % of the time `{name}` was over {late_ms} ms late, and {bound} % is the bound",
+            "for {:.1} % of the time `{name}` was over {late_ms} ms late, and {bound} % is the \
+             bound",
             most * 100.0
         )
     })
