@@ -77,9 +77,7 @@ fn panel(sweep: &Sweep, others: &[usize], number: usize) -> (Vec<usize>, String)
         let count = sweep.record.axes[axis].steps as usize;
         steps[axis] = rest % count;
         let keys = KeyScale::of(sweep, axis);
-        let names = sweep.record.axes[axis].keys.iter();
-        let names = names.map(|key| sweep.record.keys[*key].key.as_str()).collect::<Vec<_>>();
-        title.push(format!("{} = {}", names.join(", "), keys.labels[rest % count]));
+        title.push(format!("{} = {}", sweep.axis_title(axis), keys.labels[rest % count]));
         rest /= count;
     }
     title.reverse();

@@ -123,8 +123,8 @@ fn page(sweep: &Sweep, quantities: &[Quantity]) -> String {
 
 fn header(sweep: &Sweep) -> String {
     let record = &sweep.record;
-    let keys: Vec<String> =
-        record.keys.iter().map(|key| format!("<code>{}</code>", html(&key.key))).collect();
+    let axes = (0..record.axes.len()).map(|axis| html(&sweep.axis_title(axis)));
+    let keys: Vec<String> = axes.map(|title| format!("<code>{title}</code>")).collect();
     let (seeds, version) = (ranges(&record.seeds), html(&record.forebay));
     let word = if record.seeds.len() == 1 { "seed" } else { "seeds" };
     let mean = if record.seeds.len() == 1 {

@@ -175,6 +175,13 @@ impl Sweep {
         Ok(Sweep { record, points, measured, left_out: left_out.into_iter().collect() })
     }
 
+    /// What an axis is called: by its name, or by its keys.
+    pub fn axis_title(&self, axis: usize) -> String {
+        let Axis { keys, name, .. } = &self.record.axes[axis];
+        let keys = || keys.iter().map(|key| self.record.keys[*key].key.as_str());
+        name.clone().unwrap_or_else(|| keys().collect::<Vec<_>>().join(", "))
+    }
+
     /// The number of the point with these steps of the axes; None if the page does not show it.
     pub fn point(&self, steps: &[usize]) -> Option<usize> {
         let axes = self.record.axes.iter().zip(steps);

@@ -28,9 +28,11 @@ impl KeyScale {
     pub fn of(sweep: &Sweep, axis: usize) -> KeyScale {
         let along = sweep.along(axis);
         let keys = &sweep.record.axes[axis].keys;
-        let title = keys.iter().map(|key| sweep.record.keys[*key].key.as_str());
-        let title = title.collect::<Vec<_>>().join(", ");
-        let labels: Vec<String> = along.iter().map(|point| words(sweep, keys, *point)).collect();
+        let title = sweep.axis_title(axis);
+        let labels: Vec<String> = match sweep.record.axes[axis].names.as_slice() {
+            [] => along.iter().map(|point| words(sweep, keys, *point)).collect(),
+            names => names.to_vec(),
+        };
         let numbers = |point: &Option<&ShownPoint>| value(*point, *keys.first()?)?.number();
         let values: Option<Vec<f64>> = match keys.as_slice() {
             [_] => along.iter().map(numbers).collect(),

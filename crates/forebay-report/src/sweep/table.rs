@@ -134,13 +134,7 @@ fn about(
 
 /// What an axis is called, and each of its steps.
 fn labels(sweep: &Sweep, axis: usize) -> (String, Vec<String>) {
-    let record = &sweep.record.axes[axis];
-    let KeyScale { title, labels, .. } = KeyScale::of(sweep, axis);
-    if record.names.is_empty() {
-        (record.name.clone().unwrap_or(title), labels)
-    } else {
-        (record.name.clone().unwrap_or_else(|| "point".to_string()), record.names.clone())
-    }
+    (sweep.axis_title(axis), KeyScale::of(sweep, axis).labels)
 }
 
 /// A quantity of the rows of a table.
