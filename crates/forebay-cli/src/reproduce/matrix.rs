@@ -1,5 +1,5 @@
-//! `forebay reproduce matrix`: every controller on the paths of the scenario `matrix`. It is a sweep
-//! of `forebay run`, with all protocols that there are, ten seeds and CUBIC as baseline.
+//! `forebay reproduce matrix`: every controller on the paths of the scenario `matrix`. It is a
+//! sweep of `forebay run`, with all protocols that there are, ten seeds and CUBIC as baseline.
 
 use crate::args::{ReproduceArgs, ResultArgs, RunArgs, Seeds, SweepArgs};
 use crate::failure::Failure;
