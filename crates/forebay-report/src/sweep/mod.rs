@@ -63,7 +63,7 @@ fn drawn() -> Vec<Quantity> {
             meaning: "busy share of the busiest link between routers, in one direction",
             unit: Unit::Share,
             scale: 1.0,
-            range: Range::NonNegative,
+            range: Range::Within(0.0, 1.0),
             columns: vec![name],
         },
     };
@@ -73,7 +73,7 @@ fn drawn() -> Vec<Quantity> {
 impl Quantity {
     fn of(metric: &'static MetricDoc, meaning: &'static str) -> Quantity {
         let MetricDoc { name, label, shown, scale, .. } = *metric;
-        let range = Range::NonNegative;
+        let range = metric.range();
         Quantity { label, meaning, unit: shown, scale, range, columns: vec![name] }
     }
 }

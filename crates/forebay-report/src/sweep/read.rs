@@ -106,10 +106,12 @@ impl Measured {
     pub fn difference_at(&self, point: usize, protocol: usize) -> Option<Interval> {
         self.differences[point][protocol]
     }
-    /// The largest value that is drawn, with intervals.
+    /// The largest value that is drawn, with intervals, of which no more than twice the largest
+    /// mean: those of two seeds can reach far beyond.
     pub fn most(&self) -> f64 {
-        let tops = self.all();
-        tops.map(|of| of.ci95.map_or(of.mean, |[_, high]| high.max(of.mean))).fold(0.0, f64::max)
+        let mean = self.all().map(|of| of.mean).fold(0.0, f64::max);
+        let tops = self.all().map(|of| of.ci95.map_or(of.mean, |[_, high]| high.max(of.mean)));
+        tops.fold(0.0, f64::max).min(2.0 * mean)
     }
 }
 
