@@ -169,8 +169,8 @@ fn builtin_scenarios_have_those_of_their_presets() {
     // or two, and the path at 150 Mbit/s and 100 ms, 100 Mbit/s and 60 or 100 ms. Of Verus, 50 ms
     // and a queue at 20.055893 and 17.245866 Mbit/s, a second of it at most, and one of 2.25 MB at
     // 19.050666; 30 ms at 50 Mbit/s, 600 ms at 25; the highest rate and the longest delay of
-    // rapid-100. Those of controllers/ say theirs: no window reaches it. That of kickass/cut holds
-    // its longest flow, which is less.
+    // rapid-100. Those of controllers/ and matrix say theirs: no window reaches it. That of
+    // kickass/cut holds its longest flow, which is less.
     let by_hand = [
         ("bbr/drain-inflight", 2 * (500_000 + 4 * 500_000)),
         ("bbr/spurious-rto", 2 * (1_925_000 + 8 * 50_000)),
@@ -187,6 +187,7 @@ fn builtin_scenarios_have_those_of_their_presets() {
         ("kickass/overhead", 2 * (1_250_000 + 1_500_000)),
         ("kickass/partial", 2 * (1_875_000 + 1_500_000)),
         ("kickass/static", 2 * (1_875_000 + 1_500_000)),
+        ("matrix", 64_000_000),
         ("verus/competing-user", 2 * (125_349 + 2_000_000)),
         ("verus/dsl", 2 * (187_500 + 2_500_000)),
         ("verus/fairness", 2 * (107_786 + 2_155_733)),
