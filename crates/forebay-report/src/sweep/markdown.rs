@@ -14,8 +14,8 @@ pub fn sweep_markdown(folder: &Path) -> Result<String, ReportError> {
     let sweep = Sweep::read(folder, &quantities)?;
     let record = &sweep.record;
     let mut text = format!(
-        "Forebay {}, seeds {}: mean ± half of the 95 % interval, below it\nwhat it is more than that \
-         of {}, seed by seed (bold if the interval does not hold 0).\n",
+        "Forebay {}, seeds {}: mean ± half of the 95 % interval, below it\n\
+         what it is more than that of {}, seed by seed (bold if the interval does not hold 0).\n",
         record.forebay,
         ranges(&record.seeds),
         record.baseline.as_deref().unwrap_or("no other"),

@@ -2,7 +2,6 @@
 
 use crate::format::traces::OPPORTUNITY_BYTES;
 use crate::keys::channels::Offset;
-use crate::plan::trace_statistics::busy_bps;
 use forebay_base::{Rate, Rng, Span, Stream};
 use forebay_net::{BucketSpec, ChannelProfile, ChannelSpec, DeliveryTrace};
 use std::sync::Arc;
@@ -84,17 +83,6 @@ impl Channel {
         match self {
             Channel::Trace(file) => Some(file),
             Channel::Constant | Channel::Generated(_) | Channel::Bucket { .. } => None,
-        }
-    }
-    /// The rate that a trace exceeds in one of twenty bins of 20 ms, in bit/s; of a trace that each
-    /// seed generates, that of one of them. None if it follows no trace.
-    pub fn busy_bps(&self) -> Option<u64> {
-        match self {
-            Channel::Trace(file) => Some(busy_bps(&file.trace)),
-            Channel::Generated(generated) => {
-                Some(busy_bps(&generated.generate(generated.seed.unwrap_or_default())))
-            }
-            Channel::Constant | Channel::Bucket { .. } => None,
         }
     }
     /// True if it says the rate at all times, and events cannot.

@@ -47,8 +47,9 @@
 //! round trip. What of it is for flows that have nothing in the cache does not count: S_high falls
 //! from that of all flows to what the longest path alone needs.
 
+use super::trace_statistics::busy_bps;
 use crate::resolve::routes::{asymmetric, shortest_paths};
-use crate::{Flow, Link, Scenario};
+use crate::{Channel, Flow, Link, LinkDirection, Scenario};
 use forebay_base::{LinkId, NodeId, Span};
 use forebay_net::NetEvent;
 use forebay_queue::Limit;
@@ -98,9 +99,7 @@ pub(crate) struct Margin {
     pooled_bps: u64,
     /// What its flows can send together, with detours.
     pub drain_bps: u64,
-    /// The same while channels are at their best: see [`Channel::busy_bps`].
-    ///
-    /// [`Channel::busy_bps`]: crate::Channel::busy_bps
+    /// The same while channels are at their best.
     busy_bps: u64,
     /// Round trip of the longest path.
     pub path: Span,
@@ -173,10 +172,10 @@ impl Wire {
 /// By directed link.
 fn wires(scenario: &Scenario) -> Vec<Wire> {
     let sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-    let wire = |one: &crate::LinkDirection| Wire {
+    let wire = |one: &LinkDirection| Wire {
         most_bps: one.rate.bps(),
         least_bps: one.rate.bps(),
-        peak_bps: one.channel.busy_bps().map_or(0, |busy| busy.saturating_sub(one.rate.bps())),
+        peak_bps: peak_bps(one),
         delay: one.wire.delay + one.wire.jitter,
         queue_bytes: match one.queue {
             Limit::Packets(packets) => packets.saturating_mul(u64::from(one.wire.mtu_bytes)),
@@ -199,6 +198,19 @@ fn wires(scenario: &Scenario) -> Vec<Wire> {
         }
     }
     wires
+}
+
+/// By how much a trace is faster than on average in its best twentieth of the time; of a trace that
+/// each seed generates, one of them.
+fn peak_bps(direction: &LinkDirection) -> u64 {
+    let busy_bps = match &direction.channel {
+        Channel::Trace(file) => busy_bps(&file.trace),
+        Channel::Generated(generated) => {
+            busy_bps(&generated.generate(generated.seed.unwrap_or_default()))
+        }
+        Channel::Constant | Channel::Bucket { .. } => 0,
+    };
+    busy_bps.saturating_sub(direction.rate.bps())
 }
 
 /// The flows from one host to another.
