@@ -170,12 +170,22 @@ impl Wire {
 }
 
 /// By directed link.
-fn wires(scenario: &Scenario) -> Vec<Wire> {
+fn wires<'a>(scenario: &'a Scenario) -> Vec<Wire> {
     let sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.reverse]);
-    let wire = |one: &LinkDirection| Wire {
+    // A trace takes long to generate, and links often share one: both directions at least.
+    let mut known: Vec<(&Channel, u64)> = Vec::new();
+    let mut busy_of = |channel| {
+        if let Some((_, busy_bps)) = known.iter().find(|(other, _)| *other == channel) {
+            return *busy_bps;
+        }
+        let busy_bps = best_bps(channel);
+        known.push((channel, busy_bps));
+        busy_bps
+    };
+    let wire = |one: &'a LinkDirection| Wire {
         most_bps: one.rate.bps(),
         least_bps: one.rate.bps(),
-        peak_bps: peak_bps(one),
+        peak_bps: busy_of(&one.channel).saturating_sub(one.rate.bps()),
         delay: one.wire.delay + one.wire.jitter,
         queue_bytes: match one.queue {
             Limit::Packets(packets) => packets.saturating_mul(u64::from(one.wire.mtu_bytes)),
@@ -200,17 +210,16 @@ fn wires(scenario: &Scenario) -> Vec<Wire> {
     wires
 }
 
-/// By how much a trace is faster than on average in its best twentieth of the time; of a trace that
-/// each seed generates, one of them.
-fn peak_bps(direction: &LinkDirection) -> u64 {
-    let busy_bps = match &direction.channel {
+/// The rate of a trace in its best twentieth of the time; of a trace that each seed generates, of
+/// one of them. 0 if the channel follows none.
+fn best_bps(channel: &Channel) -> u64 {
+    match channel {
         Channel::Trace(file) => busy_bps(&file.trace),
         Channel::Generated(generated) => {
             busy_bps(&generated.generate(generated.seed.unwrap_or_default()))
         }
         Channel::Constant | Channel::Bucket { .. } => 0,
-    };
-    busy_bps.saturating_sub(direction.rate.bps())
+    }
 }
 
 /// The flows from one host to another.
