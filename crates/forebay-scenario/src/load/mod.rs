@@ -4,6 +4,7 @@ pub(crate) mod builtin;
 pub(crate) mod map_file;
 pub(crate) mod scenario_text;
 pub(crate) mod sweep;
+mod sweep_steps;
 mod version;
 
 use crate::Scenario;

@@ -1,6 +1,7 @@
 //! A scenario of which keys are swept: its text is read once, its points are made one by one.
 
 use super::scenario_text::ScenarioText;
+use super::sweep_steps::{self, Draft};
 use super::{LoadOptions, Readable, document, read_keys, resolve};
 use crate::Scenario;
 use crate::format::axis;
@@ -253,27 +254,6 @@ fn add_traces(scenario: &Scenario, digest: &mut Digest) {
     }
 }
 
-/// An axis as it was read.
-struct Draft {
-    /// What its steps differ in, if it is said.
-    name: Option<String>,
-    targets: Vec<Target>,
-    /// Names and values by target.
-    steps: Vec<(Option<String>, Vec<Option<Item>>)>,
-    /// Its values are those of a range.
-    is_range: bool,
-}
-
-impl Draft {
-    /// Keep the steps with these names, if there are some.
-    fn keep_only(&mut self, names: &[String]) {
-        let is_wanted = |name: &Option<String>| name.as_ref().is_some_and(|n| names.contains(n));
-        if self.steps.iter().any(|(name, _)| is_wanted(name)) {
-            self.steps.retain(|(name, _)| is_wanted(name));
-        }
-    }
-}
-
 /// Errors unless a point has this name.
 fn check_name(name: &str, drafts: &[Draft], sources: &mut Sources) -> Result<(), Fault> {
     let all = drafts.iter().flat_map(|draft| &draft.steps).filter_map(|(name, _)| name.as_deref());
@@ -310,6 +290,9 @@ fn read(
     }
     for swept in asked {
         drafts.extend(faults.keep(of_asked(swept, sources)).unwrap_or_default());
+    }
+    for draft in &drafts {
+        faults.keep(sweep_steps::check(draft));
     }
     for swept in asked {
         let Swept::Only(names) = swept else { continue };

@@ -123,6 +123,34 @@ fn what_is_swept_in_a_file_is_checked_wherever_it_is_read() {
 }
 
 #[test]
+fn steps_that_cannot_be_told_apart_are_refused() {
+    let said = try_swept(SMALL, &[argument("links.0.rate=1Mbit/s,2Mbit/s,1Mbit/s")]).unwrap_err();
+    let expected = "--sweep:1:30: `links.0.rate = \"1Mbit/s\"` is there twice\n";
+    assert!(said.starts_with(expected), "{said}");
+    let point = |name: &str, bytes: u32| {
+        format!("{{ name = \"{name}\", set = {{ \"flows.0.bytes\" = {bytes} }} }}")
+    };
+    let points = |second: &str, bytes: u32| {
+        let (first, second) = (point("near", 1), point(second, bytes));
+        try_swept(&format!("{SMALL}[[sweep]]\npoints = [{first}, {second}]\n"), &[])
+    };
+    let said = points("near", 2).unwrap_err();
+    assert!(said.starts_with("x.toml:10:"), "{said}");
+    assert!(said.contains("two points are called `near`"), "{said}");
+    // Under two names it is two points, if the values are the same: a check of what is drawn.
+    assert!(points("far", 1).is_ok());
+    let zip = |rates: &str| {
+        let bytes = "\"flows.0.bytes\" = [1, 1]";
+        let text = format!("{SMALL}[[sweep]]\nzip = {{ {bytes}, \"links.0.rate\" = {rates} }}\n");
+        try_swept(&text, &[])
+    };
+    assert!(zip("[\"1Mbit/s\", \"2Mbit/s\"]").is_ok());
+    let said = zip("[\"1Mbit/s\", \"1Mbit/s\"]").unwrap_err();
+    let expected = "`flows.0.bytes = 1`, `links.0.rate = \"1Mbit/s\"` is there twice";
+    assert!(said.contains(expected), "{said}");
+}
+
+#[test]
 fn a_point_fails_where_its_values_do_not_go_together() {
     // At 1 kbit/s the queue of 50 ms holds no packet; with 5 s it does.
     let asked =
