@@ -132,6 +132,11 @@ class NotANumber(Plain):
         self.cwnd = float("nan")
 
 
+class NoNumber(Plain):
+    def on_ack(self, now_s, ack):
+        self.cwnd = "wide"
+
+
 class NoWindow(Plain):
     def __init__(self, init):
         pass
@@ -142,6 +147,7 @@ class NoWindow(Plain):
     [
         (RaisesAtOnce, RuntimeError, "no start"),
         (NotANumber, ValueError, "`cwnd` of the controller `bad`: expected a finite number"),
+        (NoNumber, TypeError, "`cwnd` of the controller `bad`: .* not negative, found 'wide'"),
         (NoWindow, ValueError, "`cwnd` of the controller `bad` is None"),
     ],
 )

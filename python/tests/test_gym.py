@@ -85,6 +85,8 @@ def test_an_action_that_is_none_is_an_error_and_moves_nothing(value):
         env.step(np.array([value]))
     with pytest.raises(forebay.errors.ActionError, match="expected 1 actions, found 2"):
         env.step(np.zeros(2))
+    with pytest.raises(forebay.errors.ActionError, match="expected numbers as actions, found 'up'"):
+        env.step("up")
     first = env.step(np.zeros(1))[0]
     env.reset(seed=1)
     assert (env.step(np.zeros(1))[0] == first).all()

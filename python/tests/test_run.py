@@ -180,6 +180,12 @@ def test_what_no_file_can_hold_is_refused_with_its_key(value):
     assert refused.value.file == "<dict>"
 
 
+def test_keys_that_are_no_strings_are_refused():
+    with pytest.raises(forebay.ScenarioError) as refused:
+        forebay.run({3: 4})
+    assert str(refused.value) == "<dict>: expected keys that are strings, found 3"
+
+
 def test_mistakes_keep_their_places_and_hints():
     with pytest.raises(forebay.ScenarioError) as of_key:
         forebay.run("dumbbell", set={"untils_s": 1})

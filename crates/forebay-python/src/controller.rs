@@ -11,6 +11,7 @@ use forebay_lab::scenario::{Registration, Registry};
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyString, PyTuple};
+use std::fmt::Display;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 
@@ -262,13 +263,15 @@ fn number(
     let Some(value) = object.getattr_opt(attribute)?.filter(|value| !value.is_none()) else {
         return Ok(None);
     };
-    let number: f64 = value.extract()?;
-    if number.is_finite() && number >= 0.0 {
-        return Ok(Some(number));
-    }
     let expected = format!("expected a finite number of {unit} that is not negative");
-    let text = format!("`{attribute}` of the controller `{name}`: {expected}, found {number}");
-    Err(PyValueError::new_err(text))
+    let refused = |found: &dyn Display| {
+        format!("`{attribute}` of the controller `{name}`: {expected}, found {found}")
+    };
+    match value.extract::<f64>() {
+        Ok(number) if number.is_finite() && number >= 0.0 => Ok(Some(number)),
+        Ok(number) => Err(PyValueError::new_err(refused(&number))),
+        Err(_) => Err(PyTypeError::new_err(refused(&value.repr()?))),
+    }
 }
 
 impl Controller for PythonController {

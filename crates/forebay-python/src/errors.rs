@@ -102,15 +102,15 @@ fn mistake_of(py: Python<'_>, mistake: &Mistake) -> PyResult<Py<PyAny>> {
     Ok(made.unbind())
 }
 
-/// The error of a value that no scenario can hold.
-pub(crate) fn not_a_value(py: Python<'_>, file: &str, key: &str, found: &str) -> PyErr {
-    let problem =
-        format!("expected a string, a number, a boolean, a list or a dict, found {found}");
-    let message = format!("{file}: {key}: {problem}");
+/// The error of a dict that no scenario can be; `key` is that of the value or table, empty at the
+/// top.
+pub(crate) fn not_a_scenario(py: Python<'_>, file: &str, key: &str, problem: &str) -> PyErr {
+    let place = if key.is_empty() { file.to_string() } else { format!("{file}: {key}") };
+    let message = format!("{place}: {problem}");
     let made = || -> PyResult<PyErr> {
         let class = py.import("forebay.errors")?.getattr("Mistake")?;
         let none = py.None();
-        let mistake = class.call1((&message, &problem, file, &none, &none, key, &none))?;
+        let mistake = class.call1((&message, problem, file, &none, &none, key, &none))?;
         exception(py, "ScenarioError", (&message, PyTuple::new(py, [mistake])?, 0))
     };
     made().unwrap_or_else(|error| error)

@@ -24,7 +24,7 @@ mod _native {
     #[pymodule_export]
     use super::controller::{AckView, InitView, LossView};
     #[pymodule_export]
-    use super::learner::Learners;
+    use super::learner::{LearnerNetwork, Learners};
     #[pymodule_export]
     use super::result::Outcome;
     #[pymodule_export]

@@ -1,6 +1,6 @@
 //! Values of Python as values of a scenario.
 
-use crate::errors::not_a_value;
+use crate::errors::not_a_scenario;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyDict, PyFloat, PyList, PyString, PyTuple};
 use toml::{Table, Value};
@@ -28,8 +28,8 @@ pub(crate) fn assignments(set: &Bound<'_, PyDict>) -> PyResult<Vec<String>> {
 fn table(dict: &Bound<'_, PyDict>, file: &str, above: &str) -> PyResult<Table> {
     let entry = |(key, value): (Bound<'_, PyAny>, Bound<'_, PyAny>)| {
         let Ok(name) = key.extract::<String>() else {
-            let found = format!("a key that is no string ({})", key.repr()?);
-            return Err(not_a_value(dict.py(), file, above, &found));
+            let problem = format!("expected keys that are strings, found {}", key.repr()?);
+            return Err(not_a_scenario(dict.py(), file, above, &problem));
         };
         let path = if above.is_empty() { name.clone() } else { format!("{above}.{name}") };
         Ok((name, toml_value(&value, file, &path)?))
@@ -39,7 +39,10 @@ fn table(dict: &Bound<'_, PyDict>, file: &str, above: &str) -> PyResult<Table> {
 
 /// A value; `file` and `key` say where it stands.
 pub(crate) fn toml_value(value: &Bound<'_, PyAny>, file: &str, key: &str) -> PyResult<Value> {
-    let refused = |found: &str| not_a_value(value.py(), file, key, found);
+    let refused = |found: &str| {
+        let expected = "expected a string, a number, a boolean, a list or a dict";
+        not_a_scenario(value.py(), file, key, &format!("{expected}, found {found}"))
+    };
     if let Ok(flag) = value.cast::<PyBool>() {
         return Ok(Value::Boolean(flag.is_true()));
     }

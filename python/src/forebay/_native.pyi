@@ -237,3 +237,24 @@ class Learners:
     def step(
         self, actions: Sequence[float], seeds: Sequence[int | None]
     ) -> tuple[bytes, list[bool], list[bool], list[float]]: ...
+
+@final
+class LearnerNetwork:
+    """Several flows that learn in one network. `forebay.parallel` is its interface."""
+
+    @property
+    def flows(self) -> list[int]:
+        """The flows that learn, by their number in results."""
+    def __init__(
+        self,
+        scenario: str | PathLike[str] | Mapping[str, Any],
+        *,
+        set: Mapping[str, Any] | None = None,
+        action: str = "multiplier",
+        interval_s: float = 0.04,
+        duration_s: float = 30.0,
+    ) -> None: ...
+    def reset(self, seed: int) -> tuple[bytes, list[bool], list[bool], bool, float]: ...
+    def step(
+        self, actions: Sequence[float | None]
+    ) -> tuple[bytes, list[bool], list[bool], bool, float]: ...

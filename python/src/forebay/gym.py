@@ -18,8 +18,8 @@ import numpy as np
 from gymnasium.vector import AutoresetMode
 from gymnasium.vector.utils import batch_space
 
+from ._learning import action_space, native_actions, observation_space, rows_of
 from ._native import Learners
-from .errors import ActionError
 
 LINK: dict[str, Any] = {
     "description": "One flow that learns, over 20 Mbit/s and 40 ms with a buffer of 1 BDP",
@@ -71,12 +71,6 @@ OBSERVATION = (
 Reward = Callable[[np.ndarray], np.ndarray]
 """From observations, of which the last axis has the numbers of `OBSERVATION`, to rewards."""
 
-MAX_WINDOW_SEGMENTS = 10_000.0
-MAX_RATE_MBPS = 10_000.0
-DOUBLINGS = 1.0
-"""An action of "multiplier" is the logarithm to base 2 of the factor, from -1 to 1."""
-
-
 def log_power(observation: np.ndarray) -> np.ndarray:
     """The default reward: log2 of throughput (Mbit/s, at least 0.01) less log2 of RTT by smallest
     RTT, less 10 times the share of lost packets.
@@ -90,23 +84,6 @@ def log_power(observation: np.ndarray) -> np.ndarray:
     min_rtt = np.maximum(observation[..., 4], 1e-3)
     delay = np.log2(np.maximum(rtt / min_rtt, 1.0))
     return np.asarray(np.log2(throughput) - delay - 10 * observation[..., 2])
-
-
-def _action_space(action: str) -> gymnasium.spaces.Box:
-    bounds = {
-        "multiplier": (-DOUBLINGS, DOUBLINGS),
-        "window": (1.0, MAX_WINDOW_SEGMENTS),
-        "rate": (0.01, MAX_RATE_MBPS),
-    }
-    if action not in bounds:
-        names = ", ".join(f'"{name}"' for name in bounds)
-        raise ValueError(f'action: expected one of {names}, found "{action}"')
-    low, high = bounds[action]
-    return gymnasium.spaces.Box(low, high, shape=(1,), dtype=np.float32)
-
-
-def _observation_space() -> gymnasium.spaces.Box:
-    return gymnasium.spaces.Box(0.0, np.inf, shape=(len(OBSERVATION),), dtype=np.float32)
 
 
 class _Copies:
@@ -123,7 +100,7 @@ class _Copies:
         threads: int | None,
     ) -> None:
         self.action = action
-        self.space = _action_space(action)
+        self.space = action_space(action)
         self.copies = copies
         self.learners = Learners(
             LINK if scenario is None else scenario,
@@ -136,29 +113,13 @@ class _Copies:
         )
 
     def values(self, actions: np.ndarray) -> list[float]:
-        """What the simulation takes: a factor, segments, or bit/s."""
-        actions = np.asarray(actions, dtype=np.float64)
-        if actions.size != self.copies:
-            raise ActionError(f"expected {self.copies} actions, found {actions.size}")
-        actions = actions.reshape(self.copies)
-        low, high = float(self.space.low[0]), float(self.space.high[0])
-        wrong = ~((actions >= low) & (actions <= high))
-        if wrong.any():
-            copy = int(np.argmax(wrong))
-            raise ActionError(
-                f"the action of copy {copy}: expected {low:g} to {high:g}, found {actions[copy]}"
-            )
-        if self.action == "multiplier":
-            actions = np.exp2(actions)
-        elif self.action == "rate":
-            actions = actions * 1e6
-        return [float(of) for of in actions]
+        """What the simulation takes."""
+        return native_actions(self.action, actions, [f"copy {of}" for of in range(self.copies)])
 
     def unpack(self, steps: Any) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         raw, terminated, truncated, now_s = steps
-        observation = np.frombuffer(raw, dtype=np.float32).reshape(self.copies, len(OBSERVATION))
         return (
-            observation.copy(),
+            rows_of(raw),
             np.array(terminated, dtype=bool),
             np.array(truncated, dtype=bool),
             np.array(now_s),
@@ -196,7 +157,7 @@ class Env(gymnasium.Env[np.ndarray, np.ndarray]):
         self._copies = _Copies(scenario, set, action, interval_s, duration_s, 1, 1)
         self._reward = reward
         self.action_space = self._copies.space
-        self.observation_space = _observation_space()
+        self.observation_space = observation_space()
 
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
@@ -242,7 +203,7 @@ class VectorEnv(gymnasium.vector.VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
         self._reward = reward
         self.num_envs = num_envs
         self.single_action_space = self._copies.space
-        self.single_observation_space = _observation_space()
+        self.single_observation_space = observation_space()
         self.action_space = batch_space(self.single_action_space, num_envs)
         self.observation_space = batch_space(self.single_observation_space, num_envs)
         self._over = np.zeros(num_envs, dtype=bool)

@@ -1,16 +1,18 @@
-//! Learning environments: simulations of one flow whose window or rate the caller decides, interval
-//! by interval, many side by side.
+//! Learning environments: simulations of flows whose window or rate the caller decides, interval by
+//! interval; one flow in each of many copies, or several flows in one network.
 
 mod controller;
 mod episode;
+mod network;
 mod pool;
 
 use crate::errors::Failure;
 use crate::run::text_of;
 use crate::values::assignments;
 use controller::Action;
-use episode::{NUMBERS, Pace};
+use episode::{NUMBERS, Pace, Stepped};
 use forebay_base::Span;
+pub(crate) use network::LearnerNetwork;
 use pool::{Order, Pool};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
@@ -53,27 +55,10 @@ impl Learners {
     ) -> PyResult<Learners> {
         let text = text_of(scenario)?;
         let set = set.map_or(Ok(Vec::new()), assignments)?;
-        let kind = match action {
-            "multiplier" => Action::Multiplier,
-            "window" => Action::Window,
-            "rate" => Action::Rate,
-            other => {
-                let expected = "expected \"window\", \"rate\" or \"multiplier\"";
-                return refuse(format!("action: {expected}, found \"{other}\""));
-            }
-        };
-        for (name, value) in [("interval_s", interval_s), ("duration_s", duration_s)] {
-            if !(SHORTEST_S..=LONGEST_S).contains(&value) {
-                return refuse(format!("{name}: expected 1e-6 to 1e6 seconds, found {value}"));
-            }
-        }
+        let (kind, pace) = (kind_of(action)?, pace_of(interval_s, duration_s)?);
         if copies == 0 || threads == Some(0) {
             return refuse("copies and threads: expected 1 or more, found 0".to_string());
         }
-        let pace = Pace {
-            interval: Span::from_secs_f64(interval_s),
-            duration: Span::from_secs_f64(duration_s),
-        };
         let cores = available_parallelism().map_or(1, usize::from);
         let threads = threads.unwrap_or(cores).min(copies);
         let pool = py.detach(|| Pool::new(&text, &set, pace, copies, threads))?;
@@ -112,6 +97,35 @@ impl Learners {
     }
 }
 
+/// What the numbers of a caller mean.
+fn kind_of(action: &str) -> PyResult<fn(f64) -> Action> {
+    match action {
+        "multiplier" => Ok(Action::Multiplier),
+        "window" => Ok(Action::Window),
+        "rate" => Ok(Action::Rate),
+        other => {
+            let expected = "expected \"window\", \"rate\" or \"multiplier\"";
+            refuse(format!("action: {expected}, found \"{other}\""))
+        }
+    }
+}
+
+fn pace_of(interval_s: f64, duration_s: f64) -> PyResult<Pace> {
+    for (name, value) in [("interval_s", interval_s), ("duration_s", duration_s)] {
+        if !(SHORTEST_S..=LONGEST_S).contains(&value) {
+            return refuse(format!("{name}: expected 1e-6 to 1e6 seconds, found {value}"));
+        }
+    }
+    let interval = Span::from_secs_f64(interval_s);
+    Ok(Pace { interval, duration: Span::from_secs_f64(duration_s) })
+}
+
+/// Observations as bytes, in their order.
+fn bytes_of(steps: &[Stepped]) -> Vec<u8> {
+    let numbers = steps.iter().flat_map(|step| step.observation);
+    numbers.flat_map(f32::to_ne_bytes).collect()
+}
+
 fn refuse<T>(text: String) -> PyResult<T> {
     Err(Failure::Argument(text).into())
 }
@@ -130,10 +144,8 @@ impl Learners {
             let mut pool = self.pool.lock().expect("nothing panics while it holds this lock");
             pool.all(orders)
         })?;
-        let numbers = done.iter().flat_map(|step| step.observation);
-        let bytes: Vec<u8> = numbers.flat_map(f32::to_ne_bytes).collect();
         Ok((
-            PyBytes::new(py, &bytes),
+            PyBytes::new(py, &bytes_of(&done)),
             done.iter().map(|step| step.terminated).collect(),
             done.iter().map(|step| step.truncated).collect(),
             done.iter().map(|step| step.now_s).collect(),

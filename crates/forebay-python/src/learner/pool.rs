@@ -47,7 +47,7 @@ impl Pool {
     ) -> Result<Pool, Failure> {
         let share = |thread: usize| copies / threads + usize::from(thread < copies % threads);
         let make = |thread: usize| -> Result<Vec<Environment>, Failure> {
-            (0..share(thread)).map(|_| Environment::new(text, set, pace)).collect()
+            (0..share(thread)).map(|_| Environment::with_one(text, set, pace)).collect()
         };
         let others = (1..threads).map(|thread| Worker::begin(make(thread)?));
         let others: Result<Vec<Worker>, Failure> = others.collect();
@@ -113,12 +113,18 @@ fn follow(copies: &mut [Environment], orders: Vec<Order>) -> Answer {
     let steps = copies.iter_mut().zip(orders).map(|(copy, order)| match order {
         Order::Rest => Ok(Stepped {
             observation: [0.0; NUMBERS],
+            established: false,
             terminated: false,
             truncated: false,
             now_s: 0.0,
         }),
-        Order::Reset(seed) => copy.reset(seed),
-        Order::Step(action) => copy.step(Some(action)),
+        Order::Reset(seed) => copy.reset(seed).map(the_one),
+        Order::Step(action) => copy.step(&[Some(action)]).map(the_one),
     });
     steps.collect()
+}
+
+/// Of a copy, in which one flow learns.
+fn the_one(steps: Vec<Stepped>) -> Stepped {
+    steps[0]
 }
