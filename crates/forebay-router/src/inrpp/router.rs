@@ -14,7 +14,7 @@ use super::guard::Guard;
 use super::interface::{Interface, Kept};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
-use super::settings::{PLAIN_ROOM, Settings};
+use super::settings::{LEAST_PUSH_BYTES, PLAIN_ROOM, Settings};
 use super::signals::{Signals, has_room_for_tag, note_foreign, set_tag};
 use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
@@ -121,7 +121,7 @@ impl Inrpp {
             let push_room_bytes = settings.push_room_bytes();
             let push_bytes = match push_room_bytes {
                 u64::MAX => 0,
-                _ => info.rate.bytes_in(settings.probe_interval),
+                _ => info.rate.bytes_in(settings.probe_interval).max(LEAST_PUSH_BYTES),
             };
             let interface = Interface::new(limits, info.mtu_bytes, settings)
                 .with_crowd(settings.cache.crowd_at(PortId(id)))
@@ -138,15 +138,15 @@ impl Inrpp {
                 detour_bytes: 0,
             }
         };
-        let neighbours: Vec<_> = ports.iter().map(|info| info.neighbour).collect();
-        let numbered = neighbours.iter().enumerate();
-        let routers = numbered.filter_map(|(i, router)| Some(((*router)?, PortId(i as u16))));
+        let links: Vec<_> = ports.iter().map(|info| (info.neighbour, info.rate)).collect();
+        let numbered = (0..).map(PortId).zip(ports);
+        let routers = numbered.filter_map(|(port, info)| Some((info.neighbour?, port)));
         Inrpp {
             id,
             settings: settings.clone(),
             ports: (0..).zip(ports).map(port).collect(),
             routers: routers.collect(),
-            detours: Detours::new(id, &neighbours, settings),
+            detours: Detours::new(id, &links, settings),
             guard: Guard::default(),
             vouches: ports.iter().all(|info| !info.foreign),
             noticed: false,
@@ -628,7 +628,8 @@ impl Forwarding for Inrpp {
             port.log.look(cx.now, &port.interface);
         }
         self.wake = None;
-        let neighbours: Vec<_> = self.ports.iter().map(|port| port.neighbour).collect();
-        self.detours = Detours::new(self.id, &neighbours, &self.settings);
+        let numbered = (0..).map(PortId).zip(&self.ports);
+        let links = numbered.map(|(id, port)| (port.neighbour, cx.ports.rate(id)));
+        self.detours = Detours::new(self.id, &links.collect::<Vec<_>>(), &self.settings);
     }
 }

@@ -18,6 +18,7 @@
 //! (2')  D+ = phi / N, D- = 0  if phi > 0;  D- = min(1, -phi / L), D+ = 0  otherwise
 //! (2")  M >= 2:  h = max(0, gamma L_d - |phi|),  D+ += h / M,  D- += h / L_d
 //! (3')  r <- min over both interfaces of r (1 - D-) + D+, between 0 and C - L_o
+//! (3")  D+ <- D+ / alpha - p, between 0 and D+,  if D- = 0;  D+ <- D+ - alpha p  otherwise
 //! ```
 //!
 //! * T is the interval at which the asker adjusts its rate: T_p, or its round trip where that is
@@ -29,6 +30,14 @@
 //!   Its sum is zero, and the split halves its distance from fair in 7 steps. M and L_d are
 //!   those of the contenders that report no other limit. One that cannot use what it is given
 //!   leaves up to gamma / alpha (M - 1) / M of the load unused, and reports are late.
+//! * (3") is not in the paper. p is by what r was raised just before the probe left: the reading
+//!   does not know of it, and without (3") each step would be taken twice. It counts as if it had
+//!   arrived already, and an increase takes no more than is spare then: D+ / alpha is the part of
+//!   C - L that belongs to the asker. Two routers that share a detour (Fig. 6), with links of 3.5 to
+//!   40 ms, took 1.064 of the reference's time in the mean, 1.131 at worst; now 1.007 and 1.030.
+//!   With D+ - alpha p in all cases, a Smith predictor, rates rise more slowly: short flows in
+//!   meshes and in the hierarchy take up to 2 % longer. What r was lowered by does not count: where
+//!   loads are shuffled as in (2"), that would make the split fair later.
 //! * The bound in (3') is what others leave of the capacity: L_o is L less what this asker has put
 //!   on the interface within the same intervals, both filtered. L - r in its place would subtract
 //!   what was not yet there, and turn each decrease into one with a gain of 1, which oscillates.
@@ -108,6 +117,17 @@ impl Gains {
         Gains { alpha, beta: alpha * alpha * SQRT_2, grain }
     }
 
+    /// (3') and (3") for one interface: the next rate after `rate`, of which what was read does not
+    /// know `pending`, in bytes per second.
+    pub fn step(&self, delta: &Delta, rate: f64, pending: f64) -> f64 {
+        let increase = if delta.decrease > 0.0 {
+            delta.increase - self.alpha * pending
+        } else {
+            (delta.increase / self.alpha - pending).clamp(0.0, delta.increase)
+        };
+        (rate * (1.0 - delta.decrease) + increase).min(delta.cap).max(0.0)
+    }
+
     /// (1') and (2'), and (2") where several contend.
     pub fn delta(&self, reading: &LinkLoad, interval: Span) -> Delta {
         let LinkLoad { capacity, load, others, shared, .. } = *reading;
@@ -134,11 +154,6 @@ impl Gains {
 }
 
 impl Delta {
-    /// (3') for one interface: the next rate after `rate`, in bytes per second.
-    pub fn apply(&self, rate: f64) -> f64 {
-        (rate * (1.0 - self.decrease) + self.increase).min(self.cap).max(0.0)
-    }
-
     /// D+, D- and the bound as integers, rounded so that the rate is not higher for it.
     pub fn to_wire(self) -> (u64, u32, u64) {
         // Conversions of floats saturate: a decrease of 1 becomes the largest number.
@@ -186,7 +201,7 @@ mod tests {
         let over = gains.delta(&reading(1_712_500.0, 0, 5), T_P);
         assert!((over.decrease - 0.072_992_700_73).abs() < 1e-9);
         assert!(
-            (over.apply(1_000_000.0) - 0.0).abs() < 1e-9,
+            gains.step(&over, 1_000_000.0, 0.0).abs() < 1e-9,
             "others alone are more than the link takes"
         );
         let one_packet = gains.delta(&reading(C + 149_000.0, 3_000, 1), T_P);
@@ -221,7 +236,39 @@ mod tests {
             assert!((back.decrease - decrease).abs() <= 1.0 / ONE, "{decrease}");
             assert_eq!((back.increase, back.cap), (123_456.0, 5e10));
         }
-        assert_eq!(Delta::from_wire(0, u32::MAX, u64::MAX).apply(1e12), 0.0);
+        let stop = Delta::from_wire(0, u32::MAX, u64::MAX);
+        assert_eq!(Gains::new(0.4, T_P).step(&stop, 1e12, 0.0), 0.0);
+    }
+
+    // Each probe leaves just after a step, and what it reads is from before that step.
+    #[test]
+    fn what_is_pending_counts() {
+        let gains = Gains::new(0.4, T_P);
+        for others in [0.0, 500_000.0] {
+            let (mut rate, mut before, mut most) = (0.0, 0.0, 0.0_f64);
+            for _ in 0..12 {
+                let seen = LinkLoad { others, ..reading(others + before, 0, 1) };
+                let next = gains.step(&gains.delta(&seen, T_P), rate, rate - before);
+                (before, rate) = (rate, next);
+                most = most.max(rate);
+            }
+            let free = C - others;
+            assert!(most <= free + 1e-6 && rate > free * 0.999, "{most} {rate} of {free}");
+        }
+        // Two steps of 0.4 C, then the rest at once: as fast as without what is pending.
+        let step = |rate: f64, before: f64| {
+            let seen = LinkLoad { others: 0.0, ..reading(before, 0, 1) };
+            gains.step(&gains.delta(&seen, T_P), rate, rate - before)
+        };
+        assert!((step(0.4 * C, 0.0) - 0.8 * C).abs() < 1e-3);
+        assert!((step(0.8 * C, 0.4 * C) - C).abs() < 1e-3);
+        // Where others have come, nothing is added, and congestion has its say.
+        let taken = gains.delta(&reading(0.9 * C, 0, 1), T_P);
+        assert_eq!(gains.step(&Delta { cap: C, ..taken }, 0.4 * C, 0.2 * C), 0.4 * C);
+        let over = gains.delta(&reading(1.5 * C, 0, 1), T_P);
+        let again = gains.step(&Delta { cap: C, ..over }, 0.8 * C, 0.2 * C);
+        let anew = gains.step(&Delta { cap: C, ..over }, 0.8 * C, 0.0);
+        assert!((anew - again - 0.08 * C).abs() < 1e-3);
     }
 
     // Roots of largest magnitude of the linear loop, worked out apart from this code: r_k+1 = r_k +
@@ -257,7 +304,7 @@ mod tests {
             errors.push(rate - C);
             if late.len() > d {
                 let delta = late.pop_front().expect("more than d");
-                rate = Delta { cap: f64::INFINITY, ..delta }.apply(rate);
+                rate = gains.step(&Delta { cap: f64::INFINITY, ..delta }, rate, 0.0);
             }
         }
         let (first, last) = if d == 0 { (8, 20) } else { (40, 70) };

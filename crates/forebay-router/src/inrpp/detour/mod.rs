@@ -15,8 +15,11 @@
 //!
 //! **T_p and the round trip.** The paper asks that T_p be longer than the round trip of the probed
 //! path, and with 10 ms it is not where links take 5 ms. Here a probe leaves T_p after the last one
-//! or when that one is answered, whichever is later. Then the feedback of a step sees what the step
-//! before did, and the loop has the shortest delay that there can be.
+//! or when that one is answered, whichever is later. In the second case it arrives at X with the
+//! first packets of the new rate, so that what X reads does not know of the last step; see `law`
+//! for how that counts. Where a packet takes longer than T_p, T_p is that long: a probe waits for
+//! packets before it, and its answer as well. With 10 ms detours of 300 kbit/s closed after each
+//! packet, as their feedback was too old.
 //!
 //! **T_d.** A detour that had to close because an interface left the push state opens again T_d
 //! after the last such sign at the earliest. That is T_p, as loads are those of the last T_p. With
@@ -91,6 +94,8 @@ struct Port {
     adjacency: Adjacency,
     /// Everything that is put on it.
     load: LoadMeter,
+    /// T_p of the detours over it.
+    probe_interval: Span,
     /// The interface has excess.
     wants: bool,
     /// When that began last.
@@ -113,7 +118,6 @@ pub struct Detours {
     me: RouterId,
     enabled: bool,
     gains: Gains,
-    probe_interval: Span,
     decision_interval: Span,
     fresh: LoadMeter,
     ports: Vec<Port>,
@@ -132,14 +136,15 @@ pub struct Detours {
 
 impl Detours {
     /// The machine of router `me` with one entry per port: the router at the other end, None for a
-    /// host.
+    /// host, and the rate of the link at the start.
     ///
     /// Panics on settings out of their ranges.
-    pub fn new(me: RouterId, neighbours: &[Option<RouterId>], settings: &Settings) -> Detours {
+    pub fn new(me: RouterId, links: &[(Option<RouterId>, Rate)], settings: &Settings) -> Detours {
         let fresh = LoadMeter::new(settings.probe_interval, settings.load_weight);
-        let port = |&neighbour: &Option<RouterId>| Port {
+        let port = |&(neighbour, rate): &(Option<RouterId>, Rate)| Port {
             adjacency: Adjacency::new(neighbour),
             load: fresh.clone(),
+            probe_interval: settings.probe_interval_over(rate),
             wants: false,
             wants_since: Time::ZERO,
             pairs: 0..0,
@@ -149,14 +154,13 @@ impl Detours {
             late_until: Time::ZERO,
         };
         let enabled = settings.detours;
-        let alone = neighbours.iter().all(Option::is_none);
+        let alone = links.iter().all(|(neighbour, _)| neighbour.is_none());
         Detours {
             me,
             enabled,
             gains: Gains::new(settings.alpha, settings.probe_interval),
-            probe_interval: settings.probe_interval,
             decision_interval: settings.decision_interval,
-            ports: neighbours.iter().map(port).collect(),
+            ports: links.iter().map(port).collect(),
             pairs: Vec::new(),
             open_vias: Vec::new(),
             requests: DetourRequests::new(settings.probe_interval, fresh.clone()),
@@ -346,13 +350,13 @@ impl Detours {
             }
         }
         for at in 0..self.pairs.len() {
-            if self.pairs[at].rate() > 0.0 && self.pairs[at].stale_at(self.probe_interval) <= now {
+            if self.pairs[at].rate() > 0.0 && self.pairs[at].stale_at() <= now {
                 self.stop(now, at);
             }
             if self.pairs[at].lingers_until.is_some_and(|until| until <= now) {
                 self.pairs[at].lingers_until = None;
                 self.set_wants(now, at, false, out);
-            } else if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
+            } else if self.pairs[at].probe_due().is_some_and(|due| due <= now) {
                 self.probe(now, at, out);
             }
         }
@@ -429,7 +433,8 @@ impl Detours {
                 let key = (PortId(via as u16), PortId(primary as u16));
                 while before.next_if(|pair| (pair.via, pair.primary) < key).is_some() {}
                 let same = before.next_if(|pair| (pair.via, pair.primary) == key);
-                let new = || Detour::new(key.0, key.1, target, self.fresh.clone());
+                let interval = self.ports[via].probe_interval;
+                let new = || Detour::new(key.into(), target, interval, self.fresh.clone());
                 self.pairs.push(same.unwrap_or_else(new));
             }
             self.ports[via].pairs = first..self.pairs.len();
@@ -474,7 +479,7 @@ impl Detours {
         if wants {
             self.probe(now, at, out);
         } else if self.pairs[at].wants() {
-            let last = self.pairs[at].stop(self.me, now, self.probe_interval);
+            let last = self.pairs[at].stop(self.me, now);
             self.note_rate(now, at);
             out.push((self.pairs[at].via, Message::Probe(last)));
         }
@@ -482,7 +487,7 @@ impl Detours {
 
     fn probe(&mut self, now: Time, at: usize, out: &mut Outbox) {
         let pair = &mut self.pairs[at];
-        out.push((pair.via, Message::Probe(pair.ask(self.me, now, self.probe_interval))));
+        out.push((pair.via, Message::Probe(pair.ask(self.me, now))));
     }
 
     fn on_feedback(
@@ -509,14 +514,14 @@ impl Detours {
             let Feedback { increase, decrease, cap, .. } = *feedback;
             let there = Delta::from_wire(increase, decrease, cap);
             let here = self.local_delta(now, at, view);
-            self.pairs[at].adjust(now, &here, &there, self.probe_interval);
+            self.pairs[at].adjust(now, &self.gains, &here, &there);
             self.note_rate(now, at);
         }
-        if self.pairs[at].probe_due(self.probe_interval).is_some_and(|due| due <= now) {
+        if self.pairs[at].probe_due().is_some_and(|due| due <= now) {
             self.probe(now, at, out);
         }
         // Every other deadline stays what it was: no need to look at them all for each answer.
-        let due = self.pairs[at].due(self.probe_interval);
+        let due = self.pairs[at].due();
         self.next = self.next.into_iter().chain(due).min();
     }
 
@@ -524,14 +529,14 @@ impl Detours {
     fn local_delta(&mut self, now: Time, at: usize, view: &dyn Interfaces) -> Delta {
         let via = self.pairs[at].via;
         let own = self.pairs[at].own.slow_load(now);
-        let interval = self.pairs[at].interval(self.probe_interval);
+        let interval = self.pairs[at].interval();
         let shares = self.pairs[at].shares(Side::Here);
         let reading = self.reading(now, via, own, shares, view);
         self.gains.delta(&reading, interval)
     }
 
     fn close(&mut self, now: Time, at: usize) {
-        self.pairs[at].close(now, self.decision_interval, self.probe_interval);
+        self.pairs[at].close(now, self.decision_interval);
         self.note_rate(now, at);
     }
 
@@ -564,7 +569,7 @@ impl Detours {
         if self.version == 0 {
             return; // the first timeout, which tells the list, is still to come
         }
-        let pairs = self.pairs.iter().filter_map(|pair| pair.due(self.probe_interval));
+        let pairs = self.pairs.iter().filter_map(|pair| pair.due());
         let lists = self.ports.iter().filter_map(|port| port.adjacency.due());
         self.next = pairs.chain(lists).min();
     }

@@ -5,7 +5,7 @@
 //! may leave.
 
 use super::control::Probe;
-use super::law::Delta;
+use super::law::{Delta, Gains};
 use super::meter::LoadMeter;
 use forebay_base::{PortId, Rate, Span, Time};
 use forebay_signal::inrpp::RouterId;
@@ -73,6 +73,8 @@ pub(super) struct Detour {
     pub primary: PortId,
     /// D: the router at the other end of the primary interface.
     pub target: RouterId,
+    /// T_p of the link to X.
+    probe_interval: Span,
     /// Load that this pair has put on `via`, to distinguish it from others' load.
     pub own: LoadMeter,
     asking: Option<Asking>,
@@ -94,6 +96,10 @@ pub(super) struct Detour {
     idle: u32,
     /// r in bytes per second; 0: closed.
     rate: f64,
+    /// r before the last adjustment, and when that was.
+    before: (f64, Time),
+    /// What r had been raised by when the last probe left, and nobody could have measured yet.
+    pending: f64,
     /// When the next packet may leave, while r > 0.
     ready: Time,
     /// Bytes to earn before the next packet, while r = 0.
@@ -101,11 +107,17 @@ pub(super) struct Detour {
 }
 
 impl Detour {
-    pub fn new(via: PortId, primary: PortId, target: RouterId, own: LoadMeter) -> Detour {
+    pub fn new(
+        [via, primary]: [PortId; 2],
+        target: RouterId,
+        probe_interval: Span,
+        own: LoadMeter,
+    ) -> Detour {
         Detour {
             via,
             primary,
             target,
+            probe_interval,
             own,
             asking: None,
             lingers_until: None,
@@ -116,6 +128,8 @@ impl Detour {
             narrow: None,
             idle: 0,
             rate: 0.0,
+            before: (0.0, Time::ZERO),
+            pending: 0.0,
             ready: Time::ZERO,
             owed_bytes: 0.0,
         }
@@ -133,13 +147,13 @@ impl Detour {
     /// T: the time between two adjustments. Feedback that sees what the last one did takes a round
     /// trip, and adjusting more often than that is what makes the loop unstable (paper: T_p > RTT
     /// of the probed path).
-    pub fn interval(&self, probe_interval: Span) -> Span {
+    pub fn interval(&self) -> Span {
         let rtt = self.asking.map_or(Span::ZERO, |asking| asking.rtt);
-        probe_interval.max(rtt.min(MAX_INTERVAL))
+        self.probe_interval.max(rtt.min(MAX_INTERVAL))
     }
 
     /// A probe leaves now.
-    pub fn ask(&mut self, me: RouterId, now: Time, probe_interval: Span) -> Probe {
+    pub fn ask(&mut self, me: RouterId, now: Time) -> Probe {
         let asking = match self.asking {
             Some(last) => {
                 let misses = if last.answered { 0 } else { last.misses.saturating_add(1) };
@@ -150,20 +164,23 @@ impl Detour {
             }
         };
         self.asking = Some(asking);
-        self.probe(me, now, probe_interval)
+        let (before, adjusted) = self.before;
+        let is_new = now < adjusted + self.probe_interval / 2;
+        self.pending = if is_new { (self.rate - before).max(0.0) } else { 0.0 };
+        self.probe(me, now)
     }
 
     /// The primary wants no more: r = 0, and a last probe that says so.
-    pub fn stop(&mut self, me: RouterId, now: Time, probe_interval: Span) -> Probe {
+    pub fn stop(&mut self, me: RouterId, now: Time) -> Probe {
         self.set_rate(now, 0.0);
-        let last = Probe { wants: false, ..self.probe(me, now, probe_interval) };
+        let last = Probe { wants: false, ..self.probe(me, now) };
         (self.asking, self.narrow, self.idle) = (None, None, 0);
         last
     }
 
-    fn probe(&self, from: RouterId, sent: Time, probe_interval: Span) -> Probe {
+    fn probe(&self, from: RouterId, sent: Time) -> Probe {
         let (target, primary) = (self.target, self.primary);
-        let interval = self.interval(probe_interval);
+        let interval = self.interval();
         let limited = !self.shares(Side::There);
         Probe { from, target, primary, wants: true, limited, sent, interval }
     }
@@ -173,28 +190,27 @@ impl Detour {
     /// The next probe leaves T_p after the last, but not before that one's answer: the round trip
     /// becomes the interval where it is longer. A probe that stays unanswered for 1.5 intervals is
     /// declared lost; then twice that, and so on.
-    pub fn due(&self, probe_interval: Span) -> Option<Time> {
-        let probe = self.probe_due(probe_interval)?;
-        let stale = self.stale_at(probe_interval);
+    pub fn due(&self) -> Option<Time> {
+        let probe = self.probe_due()?;
+        let stale = self.stale_at();
         let probe = self.lingers_until.map_or(probe, |until| until.min(probe));
         Some(if self.rate > 0.0 { probe.min(stale) } else { probe })
     }
 
-    pub fn probe_due(&self, probe_interval: Span) -> Option<Time> {
+    pub fn probe_due(&self) -> Option<Time> {
         let asking = self.asking?;
         let wait = if asking.answered {
-            probe_interval
+            self.probe_interval
         } else {
-            let patience =
-                self.interval(probe_interval).mul_div(3, 2) * (1 << asking.misses.min(10));
-            patience.min(MAX_INTERVAL.max(probe_interval * 2))
+            let patience = self.interval().mul_div(3, 2) * (1 << asking.misses.min(10));
+            patience.min(MAX_INTERVAL.max(self.probe_interval * 2))
         };
         Some(asking.sent + wait)
     }
 
     /// When the last feedback is too old to send by.
-    pub fn stale_at(&self, probe_interval: Span) -> Time {
-        self.heard + self.interval(probe_interval) * FRESH_INTERVALS
+    pub fn stale_at(&self) -> Time {
+        self.heard + self.interval() * FRESH_INTERVALS
     }
 
     /// Feedback for the probe that left at `sent` has come. True if it is news: from a probe of
@@ -244,23 +260,25 @@ impl Detour {
     }
 
     /// (3'): r follows the feedback of both interfaces.
-    pub fn adjust(&mut self, now: Time, here: &Delta, there: &Delta, probe_interval: Span) {
-        let interval = self.interval(probe_interval);
+    pub fn adjust(&mut self, now: Time, gains: &Gains, here: &Delta, there: &Delta) {
+        let interval = self.interval();
         let missed = self.ready().is_some_and(|ready| now >= ready + interval);
         if missed || self.idle > 0 {
             self.idle = self.idle.wrapping_add(1);
         }
-        let (by_here, by_there) = (here.apply(self.rate), there.apply(self.rate));
+        let by = |delta: &Delta| gains.step(delta, self.rate, self.pending);
+        let (by_here, by_there) = (by(here), by(there));
         self.narrow = Some(if by_here < by_there { Side::Here } else { Side::There });
+        self.before = (self.rate, now);
         self.set_rate(now, by_here.min(by_there));
     }
 
     /// One of the two interfaces is not in the push state: r = 0, and again for T_d, or an interval
     /// if that is longer, after the last such sign.
-    pub fn close(&mut self, now: Time, decision_interval: Span, probe_interval: Span) {
+    pub fn close(&mut self, now: Time, decision_interval: Span) {
         self.set_rate(now, 0.0);
-        (self.narrow, self.idle) = (None, 0);
-        let wait = decision_interval.max(self.interval(probe_interval));
+        (self.narrow, self.idle, self.before, self.pending) = (None, 0, (0.0, now), 0.0);
+        let wait = decision_interval.max(self.interval());
         self.closed_until = now + wait;
     }
 

@@ -108,9 +108,9 @@ impl World {
             ends[b].push(end(a, at_a));
         }
         let router = |(node, ends): (usize, Vec<End>)| {
-            let neighbours: Vec<_> = ends.iter().map(|end| Some(id(end.node))).collect();
+            let links: Vec<_> = ends.iter().map(|end| (Some(id(end.node)), end.rate)).collect();
             let greedy = ends.iter().map(|_| false).collect();
-            Router { detours: Detours::new(id(node), &neighbours, settings), ends, greedy }
+            Router { detours: Detours::new(id(node), &links, settings), ends, greedy }
         };
         World {
             now: Time::ZERO,

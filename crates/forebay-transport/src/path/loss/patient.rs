@@ -59,6 +59,8 @@ pub(crate) struct HoldTolerant {
     gap: Option<Span>,
     /// Both before that: what arrives at once is one piece of news, however it is processed.
     before: (Time, Option<Span>),
+    /// The last silence that ended though the timer had expired in it: from when to when.
+    outage: (Time, Time),
     /// When something that was sent once has arrived.
     heard_once: Time,
     /// When the first segment was retransmitted because of a silence.
@@ -89,8 +91,8 @@ impl HoldTolerant {
         echo_is_older: bool,
         min_rtt: Span,
     ) {
-        let rtt = now.since(s.sent_at);
         self.hear(now, s.sent_at);
+        let rtt = now.since(s.sent_at);
         if s.is(REPEATED) {
             if !echo_is_older && rtt >= min_rtt {
                 let before = self.repair_rtt.map_or(Span::ZERO, |before| before.mul_div(63, 64));
@@ -100,10 +102,11 @@ impl HoldTolerant {
         } else {
             self.heard_once = now;
             self.reached = self.reached.max(s.end());
+            let on_way = rtt.saturating_sub(self.silent_since(s.sent_at));
             if s.number >= self.newest {
-                (self.newest, self.rtt) = (s.number, rtt);
+                (self.newest, self.rtt) = (s.number, on_way);
             } else {
-                self.late = self.late.max(rtt.saturating_sub(self.rtt));
+                self.late = self.late.max(on_way.saturating_sub(self.rtt));
             }
         }
         self.rack.on_arrival(now, s, sent_below, echo_is_older, min_rtt);
@@ -111,20 +114,32 @@ impl HoldTolerant {
     /// See [`Rack::on_run`].
     #[inline]
     pub(super) fn on_run(&mut self, rtt: Span, newest: &Segment, end: u64) {
-        (self.newest, self.rtt, self.reached) = (newest.number, rtt, end);
         self.hear(newest.sent_at + rtt, newest.sent_at);
+        let on_way = rtt.saturating_sub(self.silent_since(newest.sent_at));
+        (self.newest, self.rtt, self.reached) = (newest.number, on_way, end);
         self.heard_once = self.heard;
         self.rack.on_run(rtt, newest, end);
     }
     #[inline]
     fn hear(&mut self, now: Time, sent_at: Time) {
         if now != self.heard {
+            if self.probed.is_some_and(|probed| probed >= self.heard) {
+                self.outage = (self.heard, now);
+            }
             self.before = (self.heard, self.gap);
             self.heard = now;
         }
         let (heard, gap) = self.before;
         let new = now.since(heard.max(sent_at));
         self.gap = Some(gap.map_or(new, |gap| gap.mul_div(7, 8).max(new)));
+    }
+
+    /// How much of the last outage a packet that left at `sent_at` has been under way for. Nothing
+    /// arrived then: it says neither how late packets are nor how long they take.
+    #[inline]
+    fn silent_since(&self, sent_at: Time) -> Span {
+        let (from, to) = self.outage;
+        to.since(from.max(sent_at))
     }
 
     /// True if something sent once may be outstanding below what has arrived, or something sent

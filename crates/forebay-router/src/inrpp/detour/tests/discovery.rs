@@ -76,7 +76,7 @@ fn lists_survive_loss_and_restarts() {
     world.run_until(Time::from_secs(10));
     assert_eq!(world.detours().len(), 6);
     world.loss = 0.0;
-    let ends = [Some(id(0)), Some(id(2))];
+    let ends = [0, 2].map(|node| (Some(id(node)), Rate::mbps(100)));
     world.routers[1].detours = Detours::new(id(1), &ends, &Settings::default());
     world.run_until(Time::from_secs(11));
     assert_eq!(world.detours().len(), 6, "the one that restarts is told again");
@@ -97,10 +97,10 @@ fn a_neighbour_that_does_not_answer_is_left_alone() {
 #[test]
 fn a_long_list_comes_in_packets_and_counts_when_it_is_complete() {
     let hub = RouterId(0);
-    let ring: Vec<_> = (1..=1000).map(|node| Some(RouterId(node))).collect();
+    let to = |node| (Some(RouterId(node)), Rate::mbps(100));
+    let ring: Vec<_> = (1..=1000).map(to).collect();
     let view = View { now: Time::ZERO, ends: &[] };
-    let mut detours =
-        Detours::new(RouterId(5), &[Some(hub), Some(RouterId(6))], &Settings::default());
+    let mut detours = Detours::new(RouterId(5), &[0, 6].map(to), &Settings::default());
     let mut out = Outbox::new();
     let mut far = Detours::new(hub, &ring, &Settings::default());
     far.on_link(Time::ZERO, PortId(999), false, &mut out);
