@@ -4,7 +4,7 @@
 use crate::harness::{Bench, counted_section};
 use forebay_base::{Rate, Span, Time};
 use forebay_cc::{AckPolicy, AnyController, Init, Spec};
-use forebay_net::{LinkSpec, QueueSpec, SchemeSpec};
+use forebay_net::{LinkSpec, QueueSpec, SchemeSpec, WireSpec};
 use forebay_queue::{DISCIPLINES, KickAssPortParams, Limit, RcpPortParams};
 use forebay_router::inrpp::{CacheSize, Settings};
 use forebay_sim::{Options, Simulation};
@@ -102,6 +102,13 @@ fn s2_queue_hops(discipline: &'static str) -> u64 {
     hops(&s2_with(Some(discipline)), Options::default(), from, until)
 }
 
+/// S2 with this on every wire. `hop/s2` has nothing there.
+fn s2_wire_hops(change: impl Fn(&mut WireSpec)) -> u64 {
+    let mut world = s2();
+    world.spec.links.iter_mut().for_each(|link| change(&mut link.wire));
+    hops(&world, Options::default(), Time::from_millis(400), Time::from_millis(500))
+}
+
 /// The dumbbell of the INRPP paper with all three flows on, a detour in use and back-pressure.
 fn inrpp_hops() -> u64 {
     let network = pool::dumbbell(TEXT, 1 << 29, [Span::from_millis(5); 3]);
@@ -197,6 +204,10 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("hop/s2-queued", move || s2_hops(queued())),
         Bench::new("hop/s2-codel", || s2_queue_hops("codel")),
         Bench::new("hop/s2-fq-codel", || s2_queue_hops("fq-codel")),
+        Bench::new("hop/s2-loss", || s2_wire_hops(|wire| wire.loss = 1e-6)),
+        Bench::new("hop/s2-jitter", || {
+            s2_wire_hops(|wire| wire.jitter = Span::from_micros(100))
+        }),
         Bench::new("hop/newreno", || controller_hops("newreno")),
         Bench::new("hop/verus", || controller_hops("verus")),
         Bench::new("hop/rcp", rcp_hops),

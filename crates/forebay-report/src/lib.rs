@@ -291,7 +291,7 @@ impl Choice {
         // Rows come run by run: whatever another run had gathered is complete, and becomes plots
         // before memory is needed again.
         let mut current: Option<usize> = None;
-        read_series(path, |row| {
+        read_series(path, |seed| self.seeds.contains(&seed), |row| {
             let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
             if !current.is_some_and(|place| is(runs[place].0)) {
                 if let Some(place) = current {

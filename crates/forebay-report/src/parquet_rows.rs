@@ -5,6 +5,7 @@ use super::open::open_table;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
+use parquet::file::statistics::Statistics;
 use std::fs::File;
 use std::path::Path;
 
@@ -29,9 +30,15 @@ pub struct SeriesRow<'a> {
     pub unit: &'a [u8],
 }
 
-/// Call `each` with every row of the `series.parquet` at `path`, in the order of the file.
+/// Call `each` with the rows of the `series.parquet` at `path`, in the order of the file. Rows of
+/// seeds that are not `wanted` are passed over unread where a part of the file holds one run
+/// alone, and come too where it does not.
 /// Errors if it cannot be read or is not such a file.
-pub fn read_series(path: &Path, mut each: impl FnMut(&SeriesRow<'_>)) -> Result<(), ReportError> {
+pub fn read_series(
+    path: &Path,
+    wanted: impl Fn(u64) -> bool,
+    mut each: impl FnMut(&SeriesRow<'_>),
+) -> Result<(), ReportError> {
     let reader = open_table(path)?;
     let wrong = ReportError::parquet(path);
     let columns = places(&reader).ok_or_else(|| ReportError::NotResults {
@@ -41,7 +48,10 @@ pub fn read_series(path: &Path, mut each: impl FnMut(&SeriesRow<'_>)) -> Result<
     let unit = place(&reader, "unit");
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(&wrong)?;
-        read_group(&*group, columns, unit, &mut each).map_err(&wrong)?;
+        let only = only_run(&*group, columns);
+        if only.as_ref().is_none_or(|(_, seed)| wanted(*seed)) {
+            read_group(&*group, columns, unit, only, &mut each).map_err(&wrong)?;
+        }
     }
     Ok(())
 }
@@ -98,25 +108,48 @@ fn places(reader: &SerializedFileReader<File>) -> Option<[usize; 6]> {
     places?.try_into().ok()
 }
 
+/// Protocol and seed of the run whose rows are all that a row group has, if its statistics say so.
+fn only_run(group: &dyn RowGroupReader, columns: [usize; 6]) -> Option<(Vec<u8>, u64)> {
+    let [protocol, seed, ..] = columns;
+    let Statistics::ByteArray(protocols) = group.metadata().column(protocol).statistics()? else {
+        return None;
+    };
+    let Statistics::Int64(seeds) = group.metadata().column(seed).statistics()? else { return None };
+    let exact = protocols.min_is_exact() && protocols.max_is_exact();
+    let (first, last) = (protocols.min_opt()?, protocols.max_opt()?);
+    let one = exact && first == last && seeds.min_opt()? == seeds.max_opt()?;
+    // The same bits as when it was written.
+    one.then_some((first.data().to_vec(), *seeds.min_opt()? as u64))
+}
+
+/// `only`: the run of all rows, if they are of one.
 fn read_group(
     group: &dyn RowGroupReader,
     columns: [usize; 6],
     unit: Option<usize>,
+    only: Option<(Vec<u8>, u64)>,
     each: &mut impl FnMut(&SeriesRow<'_>),
 ) -> parquet::errors::Result<()> {
     let [protocol, seed, t_ns, entity, metric, value] = columns;
-    let protocol = column::<ByteArrayType>(group, protocol)?;
-    let seed = column::<Int64Type>(group, seed)?;
+    let (protocols, seeds) = match only {
+        Some(_) => (Vec::new(), Vec::new()),
+        None => {
+            (column::<ByteArrayType>(group, protocol)?, column::<Int64Type>(group, seed)?)
+        }
+    };
     let t_ns = column::<Int64Type>(group, t_ns)?;
     let entity: Vec<ByteArray> = column::<ByteArrayType>(group, entity)?;
     let metric: Vec<ByteArray> = column::<ByteArrayType>(group, metric)?;
     let value = column::<DoubleType>(group, value)?;
     let unit = unit.map(|unit| column::<ByteArrayType>(group, unit)).transpose()?;
     for i in 0..value.len() {
+        let (protocol, seed) = match &only {
+            Some((protocol, seed)) => (protocol.as_slice(), *seed),
+            None => (protocols[i].data(), seeds[i] as u64),
+        };
         each(&SeriesRow {
-            protocol: protocol[i].data(),
-            // The same bits as when it was written.
-            seed: seed[i] as u64,
+            protocol,
+            seed,
             t_ns: t_ns[i],
             entity: entity[i].data(),
             metric: metric[i].data(),

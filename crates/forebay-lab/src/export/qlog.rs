@@ -35,7 +35,7 @@ pub(super) fn write(
 ) -> Result<Vec<String>, ExportError> {
     let mut logs = Logs { results, new, open: BTreeMap::new(), files: Vec::new() };
     let mut failed = None;
-    read_series(&folder.join("series.parquet"), |row| {
+    read_series(&folder.join("series.parquet"), |_| true, |row| {
         if failed.is_none() {
             failed = logs.row(row).err();
         }

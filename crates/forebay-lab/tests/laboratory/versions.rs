@@ -237,7 +237,7 @@ fn results_of_the_version_before_are_shown_and_exported() {
     let files = export(ExportFormat::Qlog, folder.path(), &folder.path().join("qlog"));
     assert_eq!(files.expect("qlog").len(), 20, "flows that lived at a sample, as it counted them");
     let mut first = None;
-    read_series(&kept("results/series.parquet"), |row| {
+    read_series(&kept("results/series.parquet"), |_| true, |row| {
         first.get_or_insert((row.t_ns, row.entity.to_vec(), row.value, row.unit.to_vec()));
     })
     .expect("series");

@@ -23,12 +23,13 @@ pub(super) fn build_links(
         if plan.departures(id).is_ok() {
             if let AnyDiscipline::DropTail(queue) = &discipline {
                 let (rate, limit) = (link.channel.rate(), queue.limit());
-                return AnyLink::Fifo(FifoLink::new(
-                    rate,
-                    link.wire.delay,
-                    limit,
-                    link.wire.overhead_bytes,
-                ));
+                let (delay, overhead_bytes) = (link.wire.delay, link.wire.overhead_bytes);
+                let fifo = FifoLink::new(rate, delay, limit, overhead_bytes);
+                if !link.wire.loses() && link.wire.jitter.is_zero() {
+                    return AnyLink::Fifo(fifo);
+                }
+                let [rng, late_rng] = draws(id, seed);
+                return AnyLink::Fifo(fifo.with_impairment(link.wire.impairment(rng, late_rng)));
             }
             plan.is_not_drop_tail(id);
         }
@@ -80,8 +81,12 @@ fn queued_link(
         }
         ChannelSpec::Bucket(bucket) => AnyChannel::Bucket(TokenBucket::new(*bucket)),
     };
-    let draws = [Stream::Link, Stream::Lateness].map(|of| Rng::new(seed, of, id.0 as u64));
-    QueuedLink::over(&link.wire, pipeline, channel, draws, steady)
+    QueuedLink::over(&link.wire, pipeline, channel, draws(id, seed), steady)
+}
+
+/// Random numbers for losses and delays of a link, and for how late packets leave.
+fn draws(id: LinkId, seed: u64) -> [Rng; 2] {
+    [Stream::Link, Stream::Lateness].map(|of| Rng::new(seed, of, id.0 as u64))
 }
 
 #[cfg(test)]

@@ -19,10 +19,10 @@ pub enum Ineligible {
     General,
     /// An event changes or fails the link, or it may lose its wire.
     Changes,
-    /// The link loses packets.
-    Loss,
-    /// The delay of the link varies.
+    /// The delay of the link varies: packets may overtake others.
     Jitter,
+    /// Packets leave the link late.
+    Late,
     /// The link follows a delivery trace.
     Trace,
     /// A token bucket is in front of it.
@@ -70,8 +70,8 @@ impl fmt::Display for Ineligible {
         match *self {
             Ineligible::General => write!(f, "every link is built the general way"),
             Ineligible::Changes => write!(f, "an event changes or fails it"),
-            Ineligible::Loss => write!(f, "it loses packets"),
             Ineligible::Jitter => write!(f, "its delay varies"),
+            Ineligible::Late => write!(f, "packets leave it late"),
             Ineligible::Trace => write!(f, "it follows a delivery trace"),
             Ineligible::Bucket => write!(f, "a token bucket is in front of it"),
             Ineligible::Middlebox => write!(f, "a middlebox stands on it"),
@@ -125,6 +125,8 @@ struct Planned {
     departures: Result<(), Ineligible>,
     /// Or they are known of what finds the link idle.
     idle_departures: Result<(), Ineligible>,
+    /// Packets arrive in the order in which they are queued.
+    in_order: Result<(), Ineligible>,
     /// All packets come from this link, and will.
     upstream: Result<LinkId, Ineligible>,
 }
@@ -160,8 +162,7 @@ impl EarlyTransitPlan {
                 _ if refused(Guard::Unchanged, change > LinkChange::Nothing) => {
                     Err(Ineligible::Changes)
                 }
-                _ if refused(Guard::Lossless, link.wire.loses()) => Err(Ineligible::Loss),
-                _ if refused(Guard::NoJitter, !link.wire.is_even()) => Err(Ineligible::Jitter),
+                _ if link.wire.late.is_some() => Err(Ineligible::Late),
                 _ if refused(Guard::NoScheme, scheme) => Err(Ineligible::Scheme),
                 _ if link.wire.middlebox.is_some() => Err(Ineligible::Middlebox),
                 (ChannelSpec::Trace { .. }, _) => Err(Ineligible::Trace),
@@ -170,7 +171,10 @@ impl EarlyTransitPlan {
                 (ChannelSpec::Constant(_), None) => Ok(()),
             };
             let idle_departures = departures;
-            Planned { departures, idle_departures, upstream: Err(Ineligible::NoUpstream) }
+            let shakes = refused(Guard::NoJitter, !link.wire.jitter.is_zero());
+            let in_order = if shakes { Err(Ineligible::Jitter) } else { Ok(()) };
+            let upstream = Err(Ineligible::NoUpstream);
+            Planned { departures, idle_departures, in_order, upstream }
         };
         let change = |event: &NetEvent| match *event {
             NetEvent::Route { node, dst, via } => Some((node, dst, via)),
@@ -207,8 +211,8 @@ impl EarlyTransitPlan {
         for (i, link) in spec.links.iter().enumerate() {
             let from = link.from;
             let changes = self.route_changes.iter().any(|&(node, _, _)| node == from);
-            let planned = &mut self.links[i];
-            planned.upstream = planned.departures.and_then(|()| {
+            let planned = self.links[i];
+            let upstream = planned.departures.and(planned.in_order).and_then(|()| {
                 let fixed = !changes || !self.guards.has(Guard::FixedRoutes);
                 match (&nodes[from.index()], all.of(LinkId(i as u32))) {
                     (_, Upstream::None) => Err(Ineligible::NoUpstream),
@@ -227,6 +231,8 @@ impl EarlyTransitPlan {
                     _ => Err(Ineligible::NotPlain(from)),
                 }
             });
+            self.links[i].upstream =
+                upstream.and_then(|only: LinkId| self.links[only.index()].in_order.map(|()| only));
         }
     }
     /// True if the event is one of those that the plan was made for, or there is nothing that it
@@ -396,6 +402,7 @@ impl Setting<'_> {
             // A packet that has to wait for the link comes to the host at its time.
             let host = matches!(node, Node::Host(_));
             if host { planned.idle_departures } else { planned.departures }?;
+            planned.in_order?;
         }
         match node {
             Node::Router(AnyForwarding::PlainIp(_)) if leads => Ok(()),

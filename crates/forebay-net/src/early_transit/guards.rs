@@ -6,9 +6,7 @@
 pub enum Guard {
     /// A link that an event changes or fails is queued.
     Unchanged,
-    /// A link that loses packets is queued.
-    Lossless,
-    /// A link with jitter is queued.
+    /// Nothing goes ahead over a link with jitter.
     NoJitter,
     /// A link whose port has a scheme is queued.
     NoScheme,
@@ -72,9 +70,8 @@ pub enum Guard {
 
 impl Guard {
     /// All of them.
-    pub const ALL: [Guard; 32] = [
+    pub const ALL: [Guard; 31] = [
         Guard::Unchanged,
-        Guard::Lossless,
         Guard::NoJitter,
         Guard::NoScheme,
         Guard::HoldsNothing,

@@ -11,7 +11,9 @@
 //! up the packets after it ([`UpstreamGate`](crate::link::UpstreamGate)).
 
 use super::hosts::Source;
-use super::link_set::{EarlyArrival, LinkSet, Maps, Travel, link_set, step};
+use super::link_set::{
+    EarlyArrival, End, LinkSet, Maps, Step, Travel, link_set, step, step_and_draw,
+};
 use super::{Driver, Fabric};
 use crate::early_transit::{ArrivalPath, Guard, LinkEarlyTransit, Setting};
 use crate::link::AnyLink;
@@ -61,11 +63,14 @@ impl<D: Driver> Fabric<D> {
     /// The first packet of `from` was queued on another link: look ahead as far as possible.
     #[inline(never)]
     pub(super) fn early_transit_from_ring(&mut self, from: LinkId, mut travel: Travel) {
-        if link_set!(self).advance(&mut travel) {
-            self.advance_host_to(&travel);
-            return self.receive_single(Source::Ring(from), travel.link);
+        match link_set!(self).advance(&mut travel) {
+            End::Host => {
+                self.advance_host_to(&travel);
+                self.receive_single(Source::Ring(from), travel.link);
+            }
+            End::Ring => link_set!(self).move_first(from, &travel),
+            End::Drawn => link_set!(self).move_drawn(from, &travel),
         }
-        link_set!(self).move_first(from, &travel);
     }
     /// Hand early arrivals to hosts until there are none. Each verb that lets hosts send calls this
     /// last; `run_host_until` does not, since it runs within a verb.
@@ -151,7 +156,7 @@ impl<D: Driver> Fabric<D> {
             }
         } else if let AnyLink::Fifo(fifo) = &slot.link {
             let mut stuck = Vec::new();
-            for _ in 0..fifo.held_packets() {
+            for _ in 0..fifo.scheduled_packets() {
                 self.resume_first(link, node, &mut stuck);
             }
         }
@@ -170,12 +175,24 @@ impl<D: Driver> Fabric<D> {
             && let slot = &mut self.links[next.index()]
             && slot.upstream_gate().is_single()
         {
-            if step(slot, &mut self.driver, &mut travel, next, self.horizon) {
+            let (driver, horizon) = (&mut self.driver, self.horizon);
+            let step = if matches!(&slot.link, AnyLink::Fifo(fifo) if fifo.is_impaired()) {
+                step_and_draw(slot, driver, &mut travel, next, horizon)
+            } else if step(slot, driver, &mut travel, next, horizon) {
+                Step::Goes
+            } else {
+                Step::Stays
+            };
+            if !matches!(step, Step::Stays) {
                 self.early_transit_events += 1;
                 if let AnyLink::Fifo(fifo) = &mut slot.link {
                     fifo.upstream_gate.admit_expected();
                 }
-                return link_set!(self).early_transit_from_hand(packet, travel);
+                let Travel { link, arrival, ttl, .. } = travel;
+                return match step {
+                    Step::Drawn => link_set!(self).keep_drawn(packet, link, arrival, ttl),
+                    _ => link_set!(self).early_transit_from_hand(packet, travel),
+                };
             }
             if self.driver.guards().has(Guard::InOrder) {
                 stuck.push(next);

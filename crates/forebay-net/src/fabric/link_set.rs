@@ -1,6 +1,6 @@
 //! The links of a fabric, and what it takes to put packets on them. Disjoint from the nodes.
 
-use super::{Deadline, Driver, Slot};
+use super::{Deadline, Driver, Edge, Slot};
 use crate::early_transit::{ArrivalPath, Guard};
 use crate::host::Outlet;
 use crate::link::AnyLink;
@@ -61,9 +61,29 @@ pub(super) struct EarlyArrival {
     pub packet: Packet,
 }
 
+/// Where early transit has taken a packet.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum End {
+    /// To the host at the end of the last link.
+    Host,
+    /// It belongs into the ring of the last link.
+    Ring,
+    /// The last link loses or shakes it.
+    Drawn,
+}
+
+/// What became of a packet for a link that draws.
+pub(super) enum Step {
+    /// It is not queued there yet.
+    Stays,
+    /// It was queued there, and arrives when it was scheduled to.
+    Goes,
+    /// The same, and the link loses or shakes it.
+    Drawn,
+}
+
 /// Queue a packet on the links after the one where it is queued, as far as early transit allows.
-/// Gives the number of links that it has passed. True: it comes to the host at the end of the last
-/// one. False: it belongs into the ring of the last one.
+/// Gives the number of links that it has passed.
 #[inline(always)]
 fn chain<D: Driver>(
     links: &mut [Slot],
@@ -71,7 +91,7 @@ fn chain<D: Driver>(
     driver: &mut D,
     travel: &mut Travel,
     horizon: Time,
-) -> (u64, bool) {
+) -> (u64, End) {
     let mut passed = 0;
     loop {
         let slot = &links[travel.link.index()];
@@ -79,24 +99,34 @@ fn chain<D: Driver>(
             (ArrivalPath::ForwardEarlyTransit, _) => {}
             (ArrivalPath::HostEarlyTransit, AnyLink::Fifo(fifo)) => {
                 let first = fifo.is_empty() || !driver.guards().has(Guard::EmptyRing);
-                return (passed, travel.arrival <= horizon && first);
+                let goes = travel.arrival <= horizon && first;
+                return (passed, if goes { End::Host } else { End::Ring });
             }
-            _ => return (passed, false),
+            _ => return (passed, End::Ring),
         }
         let Some(next) = maps.next_link(slot.to, travel.dst, travel.ttl) else {
-            return (passed, false);
+            return (passed, End::Ring);
         };
-        let Some(slot) = links.get_mut(next.index()) else { return (passed, false) };
-        let AnyLink::Fifo(fifo) = &slot.link else { return (passed, false) };
-        let open = fifo.upstream_gate.is_open()
-            || fifo.upstream_gate.is_single() && !driver.guards().has(Guard::Gate);
-        if !open || !step(slot, driver, travel, next, horizon) {
-            if let AnyLink::Fifo(fifo) = &mut slot.link {
-                fifo.upstream_gate.expect_one();
+        let Some(slot) = links.get_mut(next.index()) else { return (passed, End::Ring) };
+        let AnyLink::Fifo(fifo) = &slot.link else { return (passed, End::Ring) };
+        let ungated = fifo.upstream_gate.is_single() && !driver.guards().has(Guard::Gate);
+        let step = if fifo.upstream_gate.is_open() || ungated && !fifo.is_impaired() {
+            if step(slot, driver, travel, next, horizon) { Step::Goes } else { Step::Stays }
+        } else if fifo.upstream_gate.is_open_to_draw() || ungated {
+            step_and_draw(slot, driver, travel, next, horizon)
+        } else {
+            Step::Stays
+        };
+        match step {
+            Step::Goes => passed += 1,
+            Step::Drawn => return (passed + 1, End::Drawn),
+            Step::Stays => {
+                if let AnyLink::Fifo(fifo) = &mut slot.link {
+                    fifo.upstream_gate.expect_one();
+                }
+                return (passed, End::Ring);
             }
-            return (passed, false);
         }
-        passed += 1;
     }
 }
 
@@ -125,9 +155,26 @@ pub(super) fn step<D: Driver>(
     true
 }
 
+/// The same where `next` may lose or shake it.
+#[inline(never)]
+pub(super) fn step_and_draw<D: Driver>(
+    slot: &mut Slot,
+    driver: &mut D,
+    travel: &mut Travel,
+    next: LinkId,
+    horizon: Time,
+) -> Step {
+    if !step(slot, driver, travel, next, horizon) {
+        return Step::Stays;
+    }
+    let AnyLink::Fifo(fifo) = &mut slot.link else { return Step::Goes };
+    if fifo.draw(travel.arrival) { Step::Goes } else { Step::Drawn }
+}
+
 /// See the module.
 pub(super) struct LinkSet<'a, D> {
     pub links: &'a mut [Slot],
+    pub edges: &'a mut [Edge],
     pub maps: Maps<'a>,
     pub driver: &'a mut D,
     pub early_arrivals: &'a mut VecDeque<EarlyArrival>,
@@ -140,6 +187,7 @@ macro_rules! link_set {
     ($fabric:ident) => {
         LinkSet {
             links: &mut $fabric.links,
+            edges: &mut $fabric.edges,
             maps: Maps { routes: &$fabric.routes, ports: &$fabric.ports },
             driver: &mut $fabric.driver,
             early_arrivals: &mut $fabric.early_arrivals,
@@ -151,6 +199,19 @@ macro_rules! link_set {
 pub(super) use link_set;
 
 impl<D: Driver> LinkSet<'_, D> {
+    /// A copy for a call that is not inlined: `self` then stays in registers.
+    #[inline(always)]
+    fn aside(&mut self) -> LinkSet<'_, D> {
+        LinkSet {
+            links: self.links,
+            edges: self.edges,
+            maps: self.maps,
+            driver: self.driver,
+            early_arrivals: self.early_arrivals,
+            early_transit_events: self.early_transit_events,
+            horizon: self.horizon,
+        }
+    }
     #[inline(always)]
     pub fn arm_next_arrival(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
@@ -162,21 +223,25 @@ impl<D: Driver> LinkSet<'_, D> {
 
     /// [`chain`] for a packet that was queued on a link.
     #[inline(always)]
-    pub fn advance(&mut self, travel: &mut Travel) -> bool {
-        let (passed, to_host) = chain(self.links, self.maps, self.driver, travel, self.horizon);
+    pub fn advance(&mut self, travel: &mut Travel) -> End {
+        let (passed, end) = chain(self.links, self.maps, self.driver, travel, self.horizon);
         *self.early_transit_events += passed;
-        to_host
+        end
     }
 
     /// A packet that is in no ring was queued on a link: look ahead as far as possible.
     #[inline(always)]
     pub fn early_transit_from_hand(&mut self, mut packet: Packet, mut travel: Travel) {
-        if self.advance(&mut travel) {
-            packet.set_ttl(travel.ttl);
-            let (link, arrival) = (travel.link, travel.arrival);
-            return self.early_arrivals.push_back(EarlyArrival { link, arrival, packet });
+        let end = self.advance(&mut travel);
+        let Travel { link, arrival, ttl, .. } = travel;
+        match end {
+            End::Host => {
+                packet.set_ttl(ttl);
+                self.early_arrivals.push_back(EarlyArrival { link, arrival, packet });
+            }
+            End::Ring => self.lay(packet, link, arrival, ttl),
+            End::Drawn => self.aside().keep_drawn(packet, link, arrival, ttl),
         }
-        self.lay(packet, travel.link, travel.arrival, travel.ttl);
     }
     /// Put a packet that was scheduled on a link into its ring.
     #[inline(always)]
@@ -190,6 +255,32 @@ impl<D: Driver> LinkSet<'_, D> {
         if slot.armed_arrival == Time::MAX {
             self.arm_next_arrival(link);
         }
+    }
+
+    /// Keep a packet that was scheduled on a link which loses or shakes it.
+    #[inline(never)]
+    pub fn keep_drawn(mut self, mut packet: Packet, link: LinkId, arrival: Time, ttl: u8) {
+        packet.set_ttl(ttl);
+        let slot = &mut self.links[link.index()];
+        if let AnyLink::Fifo(fifo) = &mut slot.link {
+            fifo.keep(packet, arrival);
+        }
+        if slot.link.next_arrival().is_some_and(|at| at < slot.armed_arrival) {
+            self.arm_next_arrival(link);
+        }
+        let armed = &mut self.edges[link.index()].armed_transmitter;
+        if let Some(at) = self.links[link.index()].link.next_transmitter().filter(|at| at < armed) {
+            *armed = at;
+            self.driver.arm(Deadline::Transmitter(link), at);
+        }
+    }
+    /// The same with the first packet of `from`.
+    #[inline(never)]
+    pub fn move_drawn(mut self, from: LinkId, travel: &Travel) {
+        if let Some(packet) = self.links[from.index()].link.wire_mut().pop_front() {
+            self.aside().keep_drawn(packet, travel.link, travel.arrival, travel.ttl);
+        }
+        self.arm_next_arrival(from);
     }
 
     /// Move the first packet of `from`, which was queued on another link, into the ring of that
@@ -235,6 +326,10 @@ impl<D: Driver> LinkSet<'_, D> {
         if wire_len > slot.mtu_bytes || !fifo.admits(now, wire_len) {
             return Err(packet);
         }
+        if fifo.is_impaired() {
+            self.aside().send_and_draw(now, link, packet, arena);
+            return Ok(());
+        }
         let arrival = fifo.schedule(now, wire_len);
         if slot.arrival_path.looks_ahead() {
             let travel = Travel::new(&packet, link, arrival, self.driver, arena);
@@ -244,6 +339,22 @@ impl<D: Driver> LinkSet<'_, D> {
             self.lay(packet, link, arrival, ttl);
         }
         Ok(())
+    }
+}
+
+impl<D: Driver> LinkSet<'_, D> {
+    /// Put a packet on a FIFO link that has room, and may lose or shake it.
+    #[inline(never)]
+    fn send_and_draw(mut self, now: Time, link: LinkId, packet: Packet, arena: &Arena) {
+        let slot = &mut self.links[link.index()];
+        let AnyLink::Fifo(fifo) = &mut slot.link else { return };
+        let arrival = fifo.schedule(now, packet.wire_len());
+        if fifo.draw(arrival) && slot.arrival_path.looks_ahead() {
+            let travel = Travel::new(&packet, link, arrival, self.driver, arena);
+            return self.early_transit_from_hand(packet, travel);
+        }
+        let ttl = packet.ttl();
+        self.keep_drawn(packet, link, arrival, ttl);
     }
 }
 

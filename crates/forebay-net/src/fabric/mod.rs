@@ -253,7 +253,8 @@ impl<D: Driver> Fabric<D> {
             if let AnyLink::Fifo(fifo) = &mut link
                 && setting.upstream(id).is_ok()
             {
-                fifo.upstream_gate = UpstreamGate::SINGLE;
+                let gate = UpstreamGate::SINGLE;
+                fifo.upstream_gate = if fifo.is_impaired() { gate.drawing() } else { gate };
             }
             let LinkSpec { to, wire, .. } = &spec.links[id.index()];
             let arrival_path = setting.arrival_path(id, leads[id.index()]);

@@ -68,7 +68,8 @@ fn hop<D: Driver>(
     let slot = &mut links[to.index()];
     let AnyLink::Fifo(fifo) = &mut slot.link else { return Hop::Refused };
     fifo.upstream_gate.admit_expected();
-    if travel.wire_len > slot.mtu_bytes || !fifo.admits(now, travel.wire_len) {
+    let admitted = fifo.admits(now, travel.wire_len) && !fifo.is_impaired();
+    if travel.wire_len > slot.mtu_bytes || !admitted {
         return Hop::Refused;
     }
     travel.arrival = fifo.schedule(now, travel.wire_len);

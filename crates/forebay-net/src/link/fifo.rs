@@ -1,13 +1,15 @@
 //! A link with a drop-tail queue and a constant rate: one ring holds queue and wire, and the
-//! departure of a packet is computed when it is queued.
+//! departure of a packet is computed when it is queued, and its loss and jitter are drawn.
 
+use crate::link::fates::Fates;
+use crate::link::impairment::Impairment;
 use crate::link::stats::LinkStats;
 use alloc::boxed::Box;
 use alloc::vec::Vec;
 use forebay_base::{
     Arena, Histogram, Packet, PacketRing, PacketTransfer, Rate, Serializer, Span, Time,
 };
-use forebay_queue::{Limit, Overflow};
+use forebay_queue::{Limit, Overflow, PortContext};
 
 /// Whether packets come from a single upstream link, and whether the next may look ahead. 0:
 /// several upstreams. n+1: one upstream, and n packets in its ring must enter first. See
@@ -18,7 +20,18 @@ pub(crate) struct UpstreamGate(u32);
 impl UpstreamGate {
     /// One upstream, and no packet to wait for.
     pub const SINGLE: UpstreamGate = UpstreamGate(1);
+    /// Set where fates are drawn.
+    const DRAWS: u32 = 1 << 31;
 
+    /// The gate of a link that draws for its packets: never open to the fast path.
+    pub fn drawing(self) -> UpstreamGate {
+        if self.is_single() { UpstreamGate(self.0 | UpstreamGate::DRAWS) } else { self }
+    }
+    /// True if a packet may be queued here as soon as it is queued on the upstream link, and its
+    /// fate is drawn.
+    pub fn is_open_to_draw(self) -> bool {
+        self.0 == UpstreamGate::DRAWS | 1
+    }
     /// True if all packets come from one link.
     #[inline]
     pub fn is_single(self) -> bool {
@@ -37,7 +50,7 @@ impl UpstreamGate {
     /// Such a packet enters.
     #[inline]
     pub fn admit_expected(&mut self) {
-        assert!(self.0 != 1, "a packet came to a link that early transit did not expect it on");
+        assert!(self.0 & !UpstreamGate::DRAWS != 1, "a packet came to a link that early transit did not expect it on");
         self.0 -= u32::from(self.is_single());
     }
 }
@@ -50,6 +63,8 @@ pub struct FifoLink {
     ring: PacketRing,
     limit: Limit,
     overhead_bytes: u16,
+    /// Packets are lost or shaken: there are [`Fates`].
+    impaired: bool,
     /// See [`UpstreamGate`].
     pub(crate) upstream_gate: UpstreamGate,
     /// End of the last transmission.
@@ -71,6 +86,7 @@ impl FifoLink {
             ring: PacketRing::default(),
             limit,
             overhead_bytes,
+            impaired: false,
             upstream_gate: UpstreamGate::default(),
             free_at: Time::ZERO,
             delay,
@@ -80,6 +96,13 @@ impl FifoLink {
             bytes: 0,
             busy: Span::ZERO,
         }
+    }
+
+    /// The same with losses and jitter.
+    pub(crate) fn with_impairment(mut self, impairment: Impairment) -> FifoLink {
+        self.impaired = true;
+        self.waits.aside.get_or_insert_default().fates = Some(Fates::new(impairment));
+        self
     }
 
     /// The far end of a link whose near end is in another partition. Nothing is ever queued on it.
@@ -117,6 +140,30 @@ impl FifoLink {
         self.busy += took;
         self.free_at + self.delay
     }
+    /// True if each packet's fate must be drawn when it was scheduled: [`FifoLink::draw`], and
+    /// [`FifoLink::keep`] in place of [`FifoLink::lay`].
+    #[inline(always)]
+    pub(crate) fn is_impaired(&self) -> bool {
+        self.impaired
+    }
+    /// Draw for the packet that was just scheduled, for this arrival. True if it arrives then.
+    pub(crate) fn draw(&mut self, arrival: Time) -> bool {
+        self.fates_mut().is_none_or(|fates| fates.draw(arrival))
+    }
+    /// Keep that packet, by what was drawn.
+    pub(crate) fn keep(&mut self, packet: Packet, arrival: Time) {
+        let FifoLink { ring, waits, free_at, .. } = self;
+        match waits.aside.as_mut().and_then(|aside| aside.fates.as_mut()) {
+            Some(fates) => fates.keep(packet, *free_at, arrival, ring),
+            None => ring.push_back(packet).set_hop_time(arrival),
+        }
+    }
+    fn fates(&self) -> Option<&Fates> {
+        self.waits.aside.as_ref().and_then(|aside| aside.fates.as_ref())
+    }
+    fn fates_mut(&mut self) -> Option<&mut Fates> {
+        self.waits.aside.as_mut().and_then(|aside| aside.fates.as_mut())
+    }
     /// Append a packet that was scheduled to arrive at `arrival` with this time to live. Stamp and
     /// TTL are written after the copy: see [`PacketRing`].
     #[inline(always)]
@@ -138,8 +185,35 @@ impl FifoLink {
             return Err(Overflow(packet));
         }
         let arrival = self.schedule(now, packet.wire_len());
-        self.ring.push_back(packet).set_hop_time(arrival);
+        if self.impaired {
+            self.draw(arrival);
+            self.keep(packet, arrival);
+        } else {
+            self.ring.push_back(packet).set_hop_time(arrival);
+        }
         Ok(())
+    }
+    /// See [`crate::AnyLink::next_transmitter`].
+    #[inline]
+    pub fn next_transmitter(&self) -> Option<Time> {
+        if self.impaired { self.next_loss() } else { None }
+    }
+    #[cold] // other links stay small
+    fn next_loss(&self) -> Option<Time> {
+        self.fates().and_then(Fates::next_loss)
+    }
+    /// See [`crate::AnyLink::on_transmitter`].
+    #[inline]
+    pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
+        if self.impaired {
+            self.lose_due(cx);
+        }
+    }
+    #[cold]
+    fn lose_due(&mut self, cx: &mut PortContext<'_>) {
+        if let Some(fates) = self.fates_mut() {
+            fates.lose_due(cx);
+        }
     }
     /// See [`crate::AnyLink::next_arrival`].
     #[inline]
@@ -215,7 +289,8 @@ impl FifoLink {
         // All others started when they came.
         waits.record_zeros(self.packets - waits.count() - waiting);
         let (packets, bytes, busy) = (self.packets, self.bytes, self.busy);
-        LinkStats { packets, bytes, busy, waits, marked: 0, lost: 0 }
+        let lost = self.fates().map_or(0, Fates::lost);
+        LinkStats { packets, bytes, busy, waits, marked: 0, lost }
     }
     /// See [`crate::AnyLink::busy`]. Transmission time after `now` does not count.
     pub fn busy(&self, now: Time) -> Span {
@@ -231,9 +306,13 @@ impl FifoLink {
         // Less those that wait, and the one in transmission.
         self.packets - self.waits.at_time(now).0 - u64::from(self.free_at > now)
     }
+    /// Packets that will arrive.
+    pub(crate) fn scheduled_packets(&self) -> usize {
+        self.ring.len()
+    }
     /// See [`crate::AnyLink::held_packets`].
     pub fn held_packets(&self) -> u64 {
-        self.ring.len() as u64
+        self.ring.len() as u64 + self.fates().map_or(0, Fates::doomed_packets)
     }
 }
 
@@ -251,10 +330,18 @@ struct Wait {
     wire_len: u16,
 }
 
+/// What most links do not have. In one box, for a link is three lines of the cache.
+#[derive(Default)]
+struct Aside {
+    /// Waits of packets that have started.
+    counted: Histogram,
+    fates: Option<Fates>,
+}
+
 /// See the module. A ring of entries in order: first those of packets that had started at the last
 /// update.
 #[derive(Default)]
-#[repr(C)] // most links have no histogram: nothing has ever waited there
+#[repr(C)]
 pub(super) struct QueueDelays {
     /// The number of slots is a power of two.
     entries: Box<[Wait]>,
@@ -263,7 +350,7 @@ pub(super) struct QueueDelays {
     started: u32,
     /// Of those that have not started.
     bytes: u64,
-    counted: Option<Box<Histogram>>,
+    aside: Option<Box<Aside>>,
 }
 
 impl QueueDelays {
@@ -342,7 +429,8 @@ impl QueueDelays {
     }
     /// Waiting times of the packets that had to wait and have started by `now`.
     pub fn histogram(&self, now: Time) -> Histogram {
-        let mut all = self.counted.as_deref().cloned().unwrap_or_default();
+        let counted = self.aside.as_ref().map(|aside| aside.counted.clone());
+        let mut all = counted.unwrap_or_default();
         let started = self.iter().take_while(|w| w.start <= now);
         started.for_each(|w| all.record(w.start.since(w.queued_at)));
         all
@@ -350,7 +438,7 @@ impl QueueDelays {
 
     #[inline(never)]
     fn count_started(&mut self) {
-        let counted = self.counted.get_or_insert_default();
+        let counted = &mut self.aside.get_or_insert_default().counted;
         let (head, capacity) = (self.head as usize, self.entries.len());
         let end = head + self.started as usize;
         // The ring wraps.

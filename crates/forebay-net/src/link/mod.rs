@@ -1,10 +1,11 @@
 //! One direction of a link: a queue, a transmitter, and a wire of fixed delay.
 //!
-//! [`FifoLink`] computes the departure of a packet when it is queued: one event per packet. It
-//! needs a constant rate, a drop-tail queue, and departures that nothing can cancel. [`QueuedLink`]
-//! takes any pipeline and any channel, and may fail: two events per packet. Where both are legal
-//! their results are the same.
+//! [`FifoLink`] computes the departure of a packet when it is queued: one event per packet, and one
+//! more for each that is lost. It needs a constant rate, a drop-tail queue, and departures that
+//! nothing can cancel. [`QueuedLink`] takes any pipeline and any channel, and may fail: two events
+//! per packet. Where both are legal their results are the same.
 
+mod fates;
 mod fifo;
 mod impairment;
 mod lateness;
@@ -61,7 +62,10 @@ impl AnyLink {
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
         match self {
-            AnyLink::Fifo(l) => l.offer(packet, cx.now),
+            AnyLink::Fifo(l) => {
+                l.on_transmitter(cx); // what ends now has ended
+                l.offer(packet, cx.now)
+            }
             AnyLink::Queued(l) => l.offer(packet, queued_at, cx),
         }
     }
@@ -98,17 +102,12 @@ impl AnyLink {
     /// When [`AnyLink::on_transmitter`] is due.
     #[inline]
     pub fn next_transmitter(&self) -> Option<Time> {
-        match self {
-            AnyLink::Fifo(_) => None,
-            AnyLink::Queued(l) => l.next_transmitter(),
-        }
+        each!(self, l => l.next_transmitter())
     }
     /// A transmission ended, an opportunity to start one has come, or a timer of the pipeline is
     /// due. Early calls do nothing.
     pub fn on_transmitter(&mut self, cx: &mut PortContext<'_>) {
-        if let AnyLink::Queued(l) = self {
-            l.on_transmitter(cx);
-        }
+        each!(self, l => l.on_transmitter(cx))
     }
     /// Packets that wait for transmission.
     pub fn waiting_packets(&mut self, now: Time) -> u64 {

@@ -3,7 +3,7 @@
 
 use super::engine::{Engine, Reading, Run};
 use super::horizon;
-use super::networks::{diamond, fork, halves, inrpp, odd, row, shaken_answers, steady};
+use super::networks::{diamond, fork, halves, inrpp, managed_answers, odd, row, steady};
 use forebay_base::{Rng, Stream, Time};
 use forebay_net::{Guard, Guards, NetSpec};
 use forebay_testkit::random;
@@ -55,17 +55,15 @@ impl Case {
 /// The network number `n` on which the lack of `guard` may show.
 fn case(guard: Guard, n: u64) -> Case {
     match guard {
-        Guard::Unchanged
-        | Guard::Lossless
-        | Guard::NoJitter
-        | Guard::NoScheme
-        | Guard::NoRestart => Case::random(random::scenario(n), n),
+        Guard::Unchanged | Guard::NoJitter | Guard::NoScheme | Guard::NoRestart => {
+            Case::random(random::scenario(n), n)
+        }
         Guard::HoldsNothing => Case::new(inrpp().spec),
         Guard::FixedRoutes | Guard::ChangedRoutes => Case::new(diamond().spec),
         Guard::OffRoute => Case::new(fork().spec),
         Guard::UpstreamHere => Case::divided(halves(false).spec),
         Guard::LastLinkHere => Case::divided(halves(true).spec),
-        Guard::FirstLinkFifo => Case::new(shaken_answers().spec),
+        Guard::FirstLinkFifo => Case::new(managed_answers().spec),
         Guard::Unobserved => Case::random(row(n), n).observed(),
         Guard::SingleUpstream
         | Guard::Gate

@@ -144,6 +144,7 @@ fn every_reason_of_a_link_says_what_is_in_the_way() {
     let (a, b) = (world.host("a"), world.host("b"));
     let router = world.router("r");
     let wire = link(Rate::mbps(10), Span::from_millis(4), 30_000);
+    // What it loses is known when it is queued.
     world.join(a, router, wire.clone().with_wire(|wire| wire.loss = 0.1));
     world.join(router, b, wire.with_wire(|wire| wire.jitter = Span::from_millis(1)));
     let newreno = |init| Spec::by_name("newreno").expect("in the table").build(init);
@@ -151,11 +152,14 @@ fn every_reason_of_a_link_says_what_is_in_the_way() {
     world.flow((a, b), Time::ZERO, Some(1), transport);
     let sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
     let said = |link| sim.early_transit(LinkId(link)).arrivals.map_err(|why| why.to_string());
-    assert_eq!(said(0), Err("it loses packets".into()));
+    assert_eq!(said(0), Err("no link downstream of node 2 has its packets from it alone".into()));
+    let upstream = |link| sim.early_transit(LinkId(link)).upstream;
+    assert_eq!((upstream(1), upstream(2)), (Err(Ineligible::Jitter), Err(Ineligible::Jitter)));
     assert_eq!(said(2), Err("its delay varies".into()));
     let all = [
         Ineligible::General,
         Ineligible::Changes,
+        Ineligible::Late,
         Ineligible::Trace,
         Ineligible::Scheme,
         Ineligible::Discipline,
