@@ -2,6 +2,7 @@
 
 use crate::Desk;
 use serde_json::Value;
+use std::sync::LazyLock;
 
 /// The indented names of `forebay list`.
 fn listed() -> Vec<String> {
@@ -10,18 +11,22 @@ fn listed() -> Vec<String> {
     named.filter_map(|l| l.split_whitespace().next().map(str::to_string)).collect()
 }
 
+/// Each name of the list with its explanation: some two hundred processes, once for all tests.
+static EXPLAINED: LazyLock<Vec<(String, String)>> = LazyLock::new(|| {
+    let desk = Desk::new();
+    let explained = |name: String| (name.clone(), desk.forebay(&["explain", &name]).ok().stdout);
+    listed().into_iter().map(explained).collect()
+});
+
 #[test]
 fn every_name_of_the_list_is_explained() {
-    let names = listed();
     for wanted in
         ["newreno", "cubic", "droptail", "modern", "dumbbell", "inrpp/dumbbell", "s1", "afct_s"]
     {
-        assert!(names.iter().any(|name| name == wanted), "{wanted} is not listed: {names:?}");
+        assert!(EXPLAINED.iter().any(|(name, _)| name == wanted), "{wanted} is not listed");
     }
-    let desk = Desk::new();
-    for name in names {
-        let text = desk.forebay(&["explain", &name]).ok().stdout;
-        assert!(text.starts_with(&name) || text.lines().count() > 2, "{name}: {text}");
+    for (name, text) in EXPLAINED.iter() {
+        assert!(text.starts_with(name) || text.lines().count() > 2, "{name}: {text}");
     }
 }
 
@@ -151,16 +156,14 @@ fn what_is_said_to_try_runs() {
 
 #[test]
 fn everything_fits_80_columns() {
-    let desk = Desk::new();
-    let mut commands = vec![vec!["list".to_string()]];
+    let list = Desk::new().forebay(&["list"]).ok().stdout;
     // A template shows its own text, whatever its width.
-    let complete = |name: &String| !["inrpp/tiscali", "s3"].contains(&name.as_str());
-    commands.extend(listed().into_iter().filter(complete).map(|n| vec!["explain".into(), n]));
-    for command in commands {
-        let args: Vec<&str> = command.iter().map(String::as_str).collect();
-        let text = desk.forebay(&args).ok().stdout;
+    let complete =
+        |(name, _): &&(String, String)| !["inrpp/tiscali", "s3"].contains(&name.as_str());
+    let explained = EXPLAINED.iter().filter(complete).map(|(name, text)| (name.as_str(), text));
+    for (what, text) in explained.chain([("list", &list)]) {
         for line in text.lines().filter(|line| !line.starts_with("Try:")) {
-            assert!(line.chars().count() <= 80, "{args:?}: {line}");
+            assert!(line.chars().count() <= 80, "{what}: {line}");
         }
     }
 }

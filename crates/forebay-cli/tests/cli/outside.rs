@@ -1,13 +1,39 @@
 //! An algorithm of another crate in the whole command: `examples/aimd.rs`.
 
 use super::{Desk, Done};
+use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-/// The example, built into the folder of the command: `cargo test --test` does not build examples.
+/// The example, which `cargo test` has built, and `cargo test --test` has not. A build from here
+/// has the features that this crate alone asks of its dependencies, not those of the workspace, and
+/// may build all of them again; so there is one only where it is needed.
 fn example() -> PathBuf {
     let command = Path::new(env!("CARGO_BIN_EXE_forebay"));
     let profile = command.parent().expect("it is in the folder of the profile");
+    let example = profile.join("examples/aimd").with_extension(std::env::consts::EXE_EXTENSION);
+    if !is_newer_than_its_sources(&example) {
+        build(profile);
+    }
+    example
+}
+
+/// By the list of sources that cargo writes beside a program, and the lock file.
+fn is_newer_than_its_sources(program: &Path) -> bool {
+    let changed = |path: &Path| fs::metadata(path).and_then(|data| data.modified()).ok();
+    let (Some(built), Ok(rule)) =
+        (changed(program), fs::read_to_string(program.with_extension("d")))
+    else {
+        return false;
+    };
+    let (_, sources) = rule.trim_end().split_once(": ").expect("cargo writes `PROGRAM: SOURCE...`");
+    let sources = sources.replace("\\ ", "\0");
+    let lock = concat!(env!("CARGO_MANIFEST_DIR"), "/../../Cargo.lock");
+    let paths = sources.split(' ').map(|source| source.replace('\0', " "));
+    paths.chain([lock.to_string()]).all(|path| changed(path.as_ref()).is_some_and(|at| at <= built))
+}
+
+fn build(profile: &Path) {
     let target = profile.parent().expect("that is in the target folder");
     let mut build = Command::new(env!("CARGO"));
     build.args(["build", "--offline", "--quiet", "-p", "forebay-cli", "--example", "aimd"]);
@@ -15,7 +41,6 @@ fn example() -> PathBuf {
     build.arg("--target-dir").arg(target);
     let built = build.current_dir(env!("CARGO_MANIFEST_DIR")).output().expect("cargo starts");
     assert!(built.status.success(), "{}", String::from_utf8_lossy(&built.stderr));
-    profile.join("examples/aimd").with_extension(std::env::consts::EXE_EXTENSION)
 }
 
 fn aimd(desk: &Desk, args: &[&str]) -> Done {
@@ -61,7 +86,7 @@ keep = 0.9
     let hash = |json: &serde_json::Value, i: usize| json["runs"][i]["trace_hash"].clone();
     assert_eq!([0, 1, 2].map(|i| hash(&again, i)), [0, 1, 2].map(|i| hash(&json, i)));
     aimd(&desk, &["report", "out"]).ok();
-    let page = std::fs::read_to_string(desk.path("out/report.html")).expect("it was written");
+    let page = fs::read_to_string(desk.path("out/report.html")).expect("it was written");
     assert!(page.contains("AIMD") && page.contains("aimd-mild"));
     // What it publishes has a plot, under both its names; CUBIC publishes nothing.
     assert_eq!(page.matches("\"title\":\"added_per_packet\"").count(), 2);

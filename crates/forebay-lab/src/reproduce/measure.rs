@@ -10,7 +10,6 @@ use forebay_scenario::Scenario;
 use forebay_scenario::statistics::{mean, quantile};
 use forebay_scenario::trace_statistics::TraceStatistics;
 use serde::Deserialize;
-use std::collections::BTreeSet;
 
 /// How a quantity is measured. Times are in seconds of simulated time; flows count from 1; ports
 /// and links are named after their ends: "0-2" is what feeds the link from 0 to 2.
@@ -365,17 +364,15 @@ impl Measure {
         {
             return Err(format!("expected a stretch of time, found {from} to {until}"));
         }
+        let protocols = scenario.protocol_names();
         self.of_class().into_iter().chain(self.to_class()).try_for_each(|class| {
-            let protocols = scenario.protocol_names();
-            let classes: BTreeSet<&str> =
-                protocols.iter().flat_map(|p| scenario.classes(p)).collect();
-            if classes.contains(class) {
+            let mut of_flows = scenario.flows.iter();
+            if of_flows.any(|flow| protocols.iter().any(|p| flow.classes(p).contains(&class))) {
                 Ok(())
             } else {
                 Err(format!("no flow has the class `{class}`"))
             }
         })?;
-        let links = LinkNames::new(scenario);
         let link = match self {
             Measure::LinkRate { link, .. }
             | Measure::LinkShare { link, .. }
@@ -386,15 +383,16 @@ impl Measure {
             | Measure::Utilisation { link } => Some(link.as_str()),
             _ => self.port(),
         };
-        link.map_or(Ok(()), |link| named("link", link, links.iter()))?;
-        self.check_values(&scenario.traced_links())
+        // An experiment has hundreds of rows, a network thousands of links.
+        link.map_or(Ok(()), |link| named("link", link, LinkNames::new(scenario).iter()))?;
+        self.check_values(scenario)
     }
 
-    /// The same of its other keys, given the links that follow a trace.
-    fn check_values(&self, traced: &[String]) -> Result<(), String> {
+    /// The same of its other keys.
+    fn check_values(&self, scenario: &Scenario) -> Result<(), String> {
         match self {
             Measure::TraceUtilisation { link } | Measure::Channel { link, .. }
-                if !traced.contains(link) =>
+                if !scenario.traced_links().contains(link) =>
             {
                 Err(format!("the link `{link}` follows no trace"))
             }
