@@ -205,9 +205,7 @@ pub fn benches() -> Vec<Bench> {
         Bench::new("hop/s2-codel", || s2_queue_hops("codel")),
         Bench::new("hop/s2-fq-codel", || s2_queue_hops("fq-codel")),
         Bench::new("hop/s2-loss", || s2_wire_hops(|wire| wire.loss = 1e-6)),
-        Bench::new("hop/s2-jitter", || {
-            s2_wire_hops(|wire| wire.jitter = Span::from_micros(100))
-        }),
+        Bench::new("hop/s2-jitter", || s2_wire_hops(|wire| wire.jitter = Span::from_micros(100))),
         Bench::new("hop/newreno", || controller_hops("newreno")),
         Bench::new("hop/verus", || controller_hops("verus")),
         Bench::new("hop/rcp", rcp_hops),

@@ -291,18 +291,22 @@ impl Choice {
         // Rows come run by run: whatever another run had gathered is complete, and becomes plots
         // before memory is needed again.
         let mut current: Option<usize> = None;
-        read_series(path, |seed| self.seeds.contains(&seed), |row| {
-            let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
-            if !current.is_some_and(|place| is(runs[place].0)) {
-                if let Some(place) = current {
-                    self.settle(&mut runs[place]);
+        read_series(
+            path,
+            |seed| self.seeds.contains(&seed),
+            |row| {
+                let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
+                if !current.is_some_and(|place| is(runs[place].0)) {
+                    if let Some(place) = current {
+                        self.settle(&mut runs[place]);
+                    }
+                    current = runs.iter().position(|(run, _, _)| is(run));
                 }
-                current = runs.iter().position(|(run, _, _)| is(run));
-            }
-            let Some(place) = current else { return };
-            let (run, gatherer, _) = &mut runs[place];
-            gatherer.get_or_insert_with(|| Gatherer::new(self.terms(run))).push(row);
-        })?;
+                let Some(place) = current else { return };
+                let (run, gatherer, _) = &mut runs[place];
+                gatherer.get_or_insert_with(|| Gatherer::new(self.terms(run))).push(row);
+            },
+        )?;
         if let Some(place) = current {
             self.settle(&mut runs[place]);
         }

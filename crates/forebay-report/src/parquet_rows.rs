@@ -133,9 +133,7 @@ fn read_group(
     let [protocol, seed, t_ns, entity, metric, value] = columns;
     let (protocols, seeds) = match only {
         Some(_) => (Vec::new(), Vec::new()),
-        None => {
-            (column::<ByteArrayType>(group, protocol)?, column::<Int64Type>(group, seed)?)
-        }
+        None => (column::<ByteArrayType>(group, protocol)?, column::<Int64Type>(group, seed)?),
     };
     let t_ns = column::<Int64Type>(group, t_ns)?;
     let entity: Vec<ByteArray> = column::<ByteArrayType>(group, entity)?;

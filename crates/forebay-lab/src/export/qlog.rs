@@ -35,11 +35,15 @@ pub(super) fn write(
 ) -> Result<Vec<String>, ExportError> {
     let mut logs = Logs { results, new, open: BTreeMap::new(), files: Vec::new() };
     let mut failed = None;
-    read_series(&folder.join("series.parquet"), |_| true, |row| {
-        if failed.is_none() {
-            failed = logs.row(row).err();
-        }
-    })?;
+    read_series(
+        &folder.join("series.parquet"),
+        |_| true,
+        |row| {
+            if failed.is_none() {
+                failed = logs.row(row).err();
+            }
+        },
+    )?;
     failed.map_or(Ok(()), Err)?;
     logs.close()?;
     if logs.files.is_empty() {

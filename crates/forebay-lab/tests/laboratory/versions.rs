@@ -237,9 +237,13 @@ fn results_of_the_version_before_are_shown_and_exported() {
     let files = export(ExportFormat::Qlog, folder.path(), &folder.path().join("qlog"));
     assert_eq!(files.expect("qlog").len(), 20, "flows that lived at a sample, as it counted them");
     let mut first = None;
-    read_series(&kept("results/series.parquet"), |_| true, |row| {
-        first.get_or_insert((row.t_ns, row.entity.to_vec(), row.value, row.unit.to_vec()));
-    })
+    read_series(
+        &kept("results/series.parquet"),
+        |_| true,
+        |row| {
+            first.get_or_insert((row.t_ns, row.entity.to_vec(), row.value, row.unit.to_vec()));
+        },
+    )
     .expect("series");
     assert_eq!(first, Some((500_000_000, b"flow/1".to_vec(), 51_600.0, b"B".to_vec())));
 }

@@ -50,7 +50,8 @@ impl UpstreamGate {
     /// Such a packet enters.
     #[inline]
     pub fn admit_expected(&mut self) {
-        assert!(self.0 & !UpstreamGate::DRAWS != 1, "a packet came to a link that early transit did not expect it on");
+        let expected = self.0 & !UpstreamGate::DRAWS != 1;
+        assert!(expected, "a packet came to a link that early transit did not expect it on");
         self.0 -= u32::from(self.is_single());
     }
 }

@@ -100,11 +100,11 @@ pub(super) const PACKET_BYTES: u64 = 1500;
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
 /// turns are served: what their queue would hold (paper: 50 ms).
 pub(super) const PLAIN_ROOM: Span = Span::from_millis(50);
-/// S_push at least, on links so slow that T_p holds less: the eight packets that it has where T_p is
-/// 10 ms and links have 10 Mbit/s. Packets of routers that share a detour come together by chance,
-/// at any rate. Where a third packet at a link of 1 Mbit/s closed it, the two routers of Fig. 6 at a
-/// tenth of its rates took 1.15 to 1.2 of the reference's time; with four 1.02 to 1.13, with eight
-/// 1.01 to 1.03.
+/// S_push at least, on links so slow that T_p holds less: the eight packets that it has where T_p
+/// is 10 ms and links have 10 Mbit/s. Packets of routers that share a detour come together by
+/// chance, at any rate. Where a third packet at a link of 1 Mbit/s closed it, the two routers of
+/// Fig. 6 at a tenth of its rates took 1.15 to 1.2 of the reference's time; with four 1.02 to 1.13,
+/// with eight 1.01 to 1.03.
 pub(super) const LEAST_PUSH_BYTES: u64 = 8 * PACKET_BYTES;
 /// Which flow of a cache sends next.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]

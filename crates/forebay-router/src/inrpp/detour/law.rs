@@ -33,8 +33,8 @@
 //! * (3") is not in the paper. p is by what r was raised just before the probe left: the reading
 //!   does not know of it, and without (3") each step would be taken twice. It counts as if it had
 //!   arrived already, and an increase takes no more than is spare then: D+ / alpha is the part of
-//!   C - L that belongs to the asker. Two routers that share a detour (Fig. 6), with links of 3.5 to
-//!   40 ms, took 1.064 of the reference's time in the mean, 1.131 at worst; now 1.007 and 1.030.
+//!   C - L that belongs to the asker. Two routers that share a detour (Fig. 6), with links of 3.5
+//!   to 40 ms, took 1.064 of the reference's time on average, 1.131 at worst; now 1.007 and 1.030.
 //!   With D+ - alpha p in all cases, a Smith predictor, rates rise more slowly: short flows in
 //!   meshes and in the hierarchy take up to 2 % longer. What r was lowered by does not count: where
 //!   loads are shuffled as in (2"), that would make the split fair later.
