@@ -71,7 +71,8 @@ impl Progress {
         let passed = now() - self.started;
         let due = passed.as_secs() / BETWEEN_LINES.as_secs();
         if self.written.fetch_max(due, Ordering::Relaxed) < due {
-            let (percent, seconds) = (100.0 * done.clamp(0.0, 1.0), passed.as_secs());
+            let percent = (100.0 * done.clamp(0.0, 1.0)).floor(); // not all before all is done
+            let seconds = passed.as_secs();
             let left = match passed.as_secs_f64() * (1.0 / done - 1.0) {
                 left if self.time_left && left.is_finite() => format!(", about {left:.0} s left"),
                 _ => String::new(),
