@@ -92,21 +92,21 @@ fn s2_with(discipline: Option<&'static str>) -> World {
     world
 }
 
-fn s2_hops(options: Options) -> u64 {
-    hops(&s2(), options, Time::from_millis(400), Time::from_millis(500))
+/// Of S2 or one of its kind, once all flows are there.
+fn s2_hops(world: &World, options: Options) -> u64 {
+    hops(world, options, Time::from_millis(400), Time::from_millis(500))
 }
 
 /// S2 with this discipline at the bottleneck alone. `hop/s2` has drop-tail there.
 fn s2_queue_hops(discipline: &'static str) -> u64 {
-    let (from, until) = (Time::from_millis(400), Time::from_millis(500));
-    hops(&s2_with(Some(discipline)), Options::default(), from, until)
+    s2_hops(&s2_with(Some(discipline)), Options::default())
 }
 
 /// S2 with this on every wire. `hop/s2` has nothing there.
 fn s2_wire_hops(change: impl Fn(&mut WireSpec)) -> u64 {
     let mut world = s2();
     world.spec.links.iter_mut().for_each(|link| change(&mut link.wire));
-    hops(&world, Options::default(), Time::from_millis(400), Time::from_millis(500))
+    s2_hops(&world, Options::default())
 }
 
 /// The dumbbell of the INRPP paper with all three flows on, a detour in use and back-pressure.
@@ -196,12 +196,12 @@ pub fn benches() -> Vec<Bench> {
     vec![
         Bench::new("hop/s1", || s1_hops(Options::default())),
         Bench::new("hop/s1-bytes", move || s1_hops(bytes())),
-        Bench::new("hop/s2", || s2_hops(Options::default())),
+        Bench::new("hop/s2", || s2_hops(&s2(), Options::default())),
         Bench::new("hop/s2-long", || {
             hops(&s2(), Options::default(), Time::from_millis(1000), Time::from_millis(5000))
         }),
-        Bench::new("hop/s2-binary", move || s2_hops(binary())),
-        Bench::new("hop/s2-queued", move || s2_hops(queued())),
+        Bench::new("hop/s2-binary", move || s2_hops(&s2(), binary())),
+        Bench::new("hop/s2-queued", move || s2_hops(&s2(), queued())),
         Bench::new("hop/s2-codel", || s2_queue_hops("codel")),
         Bench::new("hop/s2-fq-codel", || s2_queue_hops("fq-codel")),
         Bench::new("hop/s2-loss", || s2_wire_hops(|wire| wire.loss = 1e-6)),
