@@ -12,6 +12,7 @@ use crate::values::assignments;
 use controller::Action;
 use episode::{NUMBERS, Pace, Stepped};
 use forebay_base::Span;
+use forebay_lab::scenario::ScenarioText;
 pub(crate) use network::LearnerNetwork;
 use pool::{Order, Pool};
 use pyo3::prelude::*;
@@ -53,9 +54,8 @@ impl Learners {
         copies: usize,
         threads: Option<usize>,
     ) -> PyResult<Learners> {
-        let text = text_of(scenario)?;
-        let set = set.map_or(Ok(Vec::new()), assignments)?;
-        let (kind, pace) = (kind_of(action)?, pace_of(interval_s, duration_s)?);
+        let Terms { text, set, kind, pace } =
+            Terms::read(scenario, set, action, interval_s, duration_s)?;
         if copies == 0 || threads == Some(0) {
             return refuse("copies and threads: expected 1 or more, found 0".to_string());
         }
@@ -88,13 +88,45 @@ impl Learners {
         self.check_count("seeds", seeds.len())?;
         let order = |(copy, (value, seed)): (usize, (f64, Option<u64>))| match seed {
             Some(seed) => Ok(Order::Reset(seed)),
-            None if value.is_finite() && value >= 0.0 => Ok(Order::Step((self.kind)(value))),
-            None => Err(Failure::Action { copy, value }),
+            None => action_of(self.kind, copy, value).map(Order::Step),
         };
         let orders = actions.into_iter().zip(seeds).enumerate().map(order);
         let orders: Result<Vec<Order>, Failure> = orders.collect();
         self.all(py, orders?)
     }
+}
+
+/// What a caller asks of environments.
+struct Terms {
+    text: ScenarioText,
+    set: Vec<String>,
+    kind: fn(f64) -> Action,
+    pace: Pace,
+}
+
+impl Terms {
+    fn read(
+        scenario: &Bound<'_, PyAny>,
+        set: Option<&Bound<'_, PyDict>>,
+        action: &str,
+        interval_s: f64,
+        duration_s: f64,
+    ) -> PyResult<Terms> {
+        Ok(Terms {
+            text: text_of(scenario)?,
+            set: set.map_or(Ok(Vec::new()), assignments)?,
+            kind: kind_of(action)?,
+            pace: pace_of(interval_s, duration_s)?,
+        })
+    }
+}
+
+/// The action of a number of the caller; `copy` says which.
+fn action_of(kind: fn(f64) -> Action, copy: usize, value: f64) -> Result<Action, Failure> {
+    if value.is_finite() && value >= 0.0 {
+        return Ok(kind(value));
+    }
+    Err(Failure::Action { copy, value })
 }
 
 /// What the numbers of a caller mean.

@@ -2,10 +2,8 @@
 
 use super::controller::Action;
 use super::episode::{Environment, Stepped};
-use super::{bytes_of, kind_of, pace_of, refuse};
+use super::{Terms, action_of, bytes_of, refuse};
 use crate::errors::Failure;
-use crate::run::text_of;
-use crate::values::assignments;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict};
 use std::sync::Mutex;
@@ -37,9 +35,8 @@ impl LearnerNetwork {
         interval_s: f64,
         duration_s: f64,
     ) -> PyResult<LearnerNetwork> {
-        let text = text_of(scenario)?;
-        let set = set.map_or(Ok(Vec::new()), assignments)?;
-        let (kind, pace) = (kind_of(action)?, pace_of(interval_s, duration_s)?);
+        let Terms { text, set, kind, pace } =
+            Terms::read(scenario, set, action, interval_s, duration_s)?;
         let environment = py.detach(|| Environment::new(&text, &set, pace))?;
         let flows = environment.flows();
         Ok(LearnerNetwork { environment: Mutex::new(environment), flows, kind })
@@ -62,10 +59,8 @@ impl LearnerNetwork {
         if expected != found {
             return refuse(format!("actions: expected {expected}, found {found}"));
         }
-        let action = |(copy, value): (usize, Option<f64>)| match value {
-            None => Ok(None),
-            Some(value) if value.is_finite() && value >= 0.0 => Ok(Some((self.kind)(value))),
-            Some(value) => Err(Failure::Action { copy, value }),
+        let action = |(copy, value): (usize, Option<f64>)| {
+            value.map(|value| action_of(self.kind, copy, value)).transpose()
         };
         let actions: Result<Vec<_>, Failure> =
             actions.into_iter().enumerate().map(action).collect();
