@@ -9,7 +9,7 @@ use super::key::{Class, FlowKey};
 use alloc::boxed::Box;
 use alloc::collections::{BTreeMap, VecDeque};
 use core::mem::replace;
-use forebay_base::{Arena, OptionList, Packet, TcpFields, TcpFlags, kind};
+use forebay_base::{Arena, OptionList, Packet, Rate, Span, TcpFields, TcpFlags, Time, kind};
 use forebay_signal::inrpp::{BackPressure, Returned};
 
 /// Packets that may wait, per port.
@@ -18,8 +18,13 @@ const MAX_WAITING: usize = 4096;
 const MAX_LEAD_BYTES: i64 = 3000;
 
 /// See the module.
-#[derive(Default)]
 pub(super) struct Express {
+    /// What the link takes for a byte, at its rate of the start, in ps.
+    byte_ps: u64,
+    /// ACKs wait where those in the queue of the link take it longer: there none replaces another.
+    patience: Span,
+    /// Until then the link has to do with the ACKs that were put in its queue.
+    busy_until: Time,
     /// Bytes that it was ahead of the data of its port while these waited.
     lead_bytes: i64,
     /// What waits. On the heap: at most ports nothing ever does.
@@ -46,6 +51,22 @@ pub(super) enum Waits {
 }
 
 impl Express {
+    /// Before a link of this rate, whose queue is to hold ACKs for no longer than `patience`.
+    pub fn new(rate: Rate, patience: Span) -> Express {
+        let byte_ps = 8_000_000_000_000 / rate.bps();
+        Express { byte_ps, patience, busy_until: Time::ZERO, lead_bytes: 0, waiting: None }
+    }
+    /// True if those that were put in the queue of the link have not left for long.
+    #[inline]
+    pub fn is_long(&self, now: Time) -> bool {
+        self.busy_until > now + self.patience
+    }
+    /// A packet leaves, or is put in the queue of the link.
+    #[inline]
+    pub fn passed(&mut self, now: Time, wire_len: u16) {
+        let span = Span::from_nanos(self.byte_ps * u64::from(wire_len) / 1000);
+        self.busy_until = self.busy_until.max(now) + span;
+    }
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.waiting.as_ref().is_none_or(|waiting| waiting.packets.is_empty())

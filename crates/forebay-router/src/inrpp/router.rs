@@ -123,12 +123,16 @@ impl Inrpp {
                 u64::MAX => 0,
                 _ => info.rate.bytes_in(settings.probe_interval).max(LEAST_PUSH_BYTES),
             };
+            let patience = match push_room_bytes {
+                u64::MAX => Span::MAX,
+                _ => settings.probe_interval,
+            };
             let interface = Interface::new(limits, info.mtu_bytes, settings)
                 .with_crowd(settings.cache.crowd_at(PortId(id)))
                 .with_push_bytes(push_bytes);
             Port {
                 interface,
-                express: Express::default(),
+                express: Express::new(info.rate, patience),
                 log: Log::default(),
                 plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
                 push_room_bytes,
@@ -375,23 +379,27 @@ impl Inrpp {
         refused.map_or(Verdict::Held, |packet| Verdict::Drop(packet, reason))
     }
 
-    /// An ACK leaves through `port`. True if it must wait: others do, or it is the turn of data.
+    /// An ACK leaves through `port`. True if it must wait: others do, it is the turn of data, or the
+    /// link has ACKs for long.
     #[inline]
-    fn waits(&mut self, port: PortId, wire_len: u16) -> bool {
+    fn waits(&mut self, now: Time, port: PortId, wire_len: u16) -> bool {
         let Port { express, interface, .. } = &mut self.ports[port.index()];
-        if !express.is_empty() {
+        if !express.is_empty() || express.is_long(now) {
             return true;
         }
-        if !interface.has_eligible() {
-            return false;
-        }
-        if !express.yields() {
+        if interface.has_eligible() {
+            if express.yields() {
+                return true;
+            }
             express.sent(wire_len);
-            return false;
         }
-        true
+        express.passed(now, wire_len);
+        false
     }
     fn wait(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
+        if !self.has_eligible(port, cx.now) {
+            cx.work.ready.push(port);
+        }
         match self.ports[port.index()].express.wait(packet, cx.arena) {
             Waits::Last => {}
             Waits::InsteadOf(old) => cx.drops.record(old, DropReason::AckReplaced, cx.arena),
@@ -487,7 +495,7 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], &packet, cx.arena);
             self.guard.sign(cx.now, port, &packet, cx.arena);
             self.detours.sent(cx.now, port, packet.wire_len());
-            if self.waits(port, packet.wire_len()) {
+            if self.waits(cx.now, port, packet.wire_len()) {
                 return self.wait(port, packet, cx);
             }
             return Verdict::Forward(port, packet);
@@ -512,7 +520,7 @@ impl Forwarding for Inrpp {
         let (express, wire_len) = (is_express(packet), packet.wire_len());
         let out = &self.ports[port.index()];
         let waits = if express {
-            out.express.yields() && out.interface.has_eligible()
+            out.express.yields() && out.interface.has_eligible() || out.express.is_long(cx.now)
         } else {
             !out.interface.is_open() || wire_len > out.mtu_bytes
         };
@@ -533,7 +541,7 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], packet, cx.arena);
             self.guard.sign(cx.now, port, packet, cx.arena);
             self.detours.sent(cx.now, port, wire_len);
-            let waits = self.waits(port, wire_len);
+            let waits = self.waits(cx.now, port, wire_len);
             debug_assert!(!waits, "it was looked at before");
             return Some(port);
         }

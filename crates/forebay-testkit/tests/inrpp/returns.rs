@@ -86,3 +86,24 @@ fn thinned_acks_are_the_same_without_fast_paths() {
     assert!(replaced > 0, "it was exercised");
     assert_eq!((hash, replaced), run(true));
 }
+
+/// One flow whose return path has a tenth to a five-hundredth of the rate: ACKs that would wait in
+/// the queue of the link for long wait where newer ones replace them, so that the link has data
+/// all the time. NewReno acknowledges every other packet.
+#[test]
+fn a_download_over_a_narrow_return_path_takes_no_longer_than_tcp() {
+    for (up_kbps, size) in [(1000, "500kB"), (200, "500kB"), (100, "500kB"), (20, "4MB")] {
+        let up = format!("{up_kbps}kbit/s', queue = '100packets");
+        let text = network(1, &link("10Mbit/s", &up), &format!("bytes = '{size}'"));
+        let seconds = |protocol| {
+            let mut sim = simulation(&text, protocol);
+            sim.run_until(Time::from_secs(60)).unwrap();
+            let done = sim.flow(FlowId(0)).completed_at.expect("60 s are enough");
+            (done.as_secs_f64(), sim.drops().count(DropReason::AckReplaced))
+        };
+        let ((ours, replaced), (theirs, _)) = (seconds("inrpp"), seconds("newreno"));
+        println!("| {size}, ACKs over {up_kbps} kbit/s | {ours:.3} s | NewReno {theirs:.3} s |");
+        assert!(ours < 1.05 * theirs, "{up_kbps} kbit/s: {ours} s, NewReno {theirs} s");
+        assert!(up_kbps == 1000 || replaced > 0, "it was exercised");
+    }
+}

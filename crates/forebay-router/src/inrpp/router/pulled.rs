@@ -21,6 +21,7 @@ impl Inrpp {
             if data_waits {
                 out.express.sent(packet.wire_len());
             }
+            out.express.passed(cx.now, packet.wire_len());
             return Some(packet);
         }
         let (flow, cached) = out.interface.pull(cx.now, &mut self.rng)?;
