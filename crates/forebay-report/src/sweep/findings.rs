@@ -102,10 +102,10 @@ impl Findings {
     fn about(&self) -> String {
         let (of, paths) = (&self.baseline, self.paths);
         format!(
-            "A flow alone on {paths} paths against {of} on the same: paths with goodput below 90 %\n\
-             of that of {of}, and the least; with a delay (p95) over twice that of {of}, and under\n\
-             half; with over 5 % of packets sent again. Then the share of goodput beside {of}, of\n\
-             which 50 % is equal. Means over the seeds."
+            "A flow alone on {paths} paths against {of} on the same: paths with goodput below\n\
+             90 % of that of {of}, and the least; with a delay (p95) over twice that of {of},\n\
+             and under half; with over 5 % of packets sent again. Then the share of goodput\n\
+             beside {of}, of which 50 % is equal. Means over the seeds."
         )
     }
 
