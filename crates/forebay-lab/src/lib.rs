@@ -46,9 +46,9 @@ pub use result::{Batch, BatchMemory, RunKey};
 pub use store::Store;
 pub use summary::{Aggregate, Summary};
 pub use sweep::{
-    Cell, Manifest, MergeError, Opened, Row, RowResult, Rows, Shard, SweepEnd, SweepFolder,
-    SweepOptions, SweepOutcome, SweepPlan, SweepProgress, SweepRecord, SweepRun, SweepTable,
-    estimate_hops, ignored_keys, merge, run_point, sweep, sweep_columns,
+    Cell, MAX_UNASKED, Manifest, MergeError, Opened, Row, RowResult, Rows, Shard, SweepEnd,
+    SweepFolder, SweepOptions, SweepOutcome, SweepPlan, SweepProgress, SweepRecord, SweepRun,
+    SweepTable, TooManyRuns, ignored_keys, merge, run_point, sweep, sweep_columns,
 };
 
 /// Run `scenario` with `protocol` and `seed`, as [`forebay_run::run_one`], and measure its costs.

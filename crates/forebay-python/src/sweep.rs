@@ -20,9 +20,6 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::thread::available_parallelism;
 
-/// Most runs that begin without being asked twice, as of the command.
-const MAX_UNASKED: u64 = 100_000;
-
 /// A point for another process: all that it needs but files and controllers.
 #[derive(Serialize, Deserialize)]
 struct Task {
@@ -40,6 +37,8 @@ struct Task {
 pub(crate) struct Sweep {
     task: Task,
     swept: Arc<SweptScenario>,
+    /// Runs at a time in this process.
+    jobs: usize,
 }
 
 #[pymethods]
@@ -48,7 +47,7 @@ impl Sweep {
     #[new]
     #[pyo3(signature = (
         scenario, grid, together, points, *, protocols=None, seeds=None, set=None,
-        controllers=None, yes=false
+        controllers=None, jobs=None, yes=false
     ))]
     #[expect(clippy::too_many_arguments, reason = "they are the keywords of the function")]
     fn new(
@@ -61,8 +60,14 @@ impl Sweep {
         seeds: Option<&Bound<'_, PyAny>>,
         set: Option<&Bound<'_, PyDict>>,
         controllers: Option<&Bound<'_, PyDict>>,
+        jobs: Option<usize>,
         yes: bool,
     ) -> PyResult<Sweep> {
+        let jobs = jobs.unwrap_or(available_parallelism().map_or(1, usize::from));
+        if jobs == 0 {
+            let why = "jobs: expected 1 or more, found 0";
+            return Err(Failure::Argument(why.to_string()).into());
+        }
         let text = text_of(scenario)?;
         let asked = asked(grid, together, points)?;
         let options = LoadOptions {
@@ -87,7 +92,7 @@ impl Sweep {
             seeds,
             point: Point { number: 0, name: None, set: Vec::new() },
         };
-        let sweep = Sweep { task, swept: Arc::new(swept) };
+        let sweep = Sweep { task, swept: Arc::new(swept), jobs };
         sweep.check_size(yes)?;
         Ok(sweep)
     }
@@ -121,13 +126,8 @@ impl Sweep {
     }
 
     /// All points in this process.
-    #[pyo3(signature = (jobs=None))]
-    fn here(&self, py: Python<'_>, jobs: Option<usize>) -> PyResult<Table> {
-        let jobs = jobs.unwrap_or(available_parallelism().map_or(1, usize::from));
-        if jobs == 0 {
-            let why = "jobs: expected 1 or more, found 0";
-            return Err(Failure::Argument(why.to_string()).into());
-        }
+    fn here(&self, py: Python<'_>) -> PyResult<Table> {
+        let jobs = self.jobs;
         let (protocols, seeds) = (self.task.protocols.clone(), self.task.seeds.clone());
         let (swept, stop) = (Arc::clone(&self.swept), Arc::new(Stop::default()));
         let flag = Arc::clone(&stop);
@@ -266,16 +266,15 @@ fn texts(key: &str, values: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 }
 
 impl Sweep {
+    /// Errors if the runs are many, and no one has said that so many are meant.
     fn check_size(&self, yes: bool) -> PyResult<()> {
         let Task { protocols, seeds, .. } = &self.task;
         let plan = SweepPlan { swept: &self.swept, protocols, seeds };
-        let runs = plan.runs();
-        if runs.is_some_and(|runs| runs <= MAX_UNASKED || yes) {
-            return Ok(());
-        }
-        let found = runs.map_or("more than 2^64".to_string(), |runs| runs.to_string());
-        let why = format!("{found} runs are more than {MAX_UNASKED}: yes=True begins all the same");
-        Err(Failure::Argument(why).into())
+        let checked = plan.checked_runs(self.jobs, yes);
+        checked.map(|_| ()).map_err(|error| {
+            let hint = if error.may_begin() { "\nhint: yes=True begins all the same" } else { "" };
+            Failure::Argument(format!("{error}{hint}")).into()
+        })
     }
 
     fn table_of(&self, rows: &[Row]) -> Table {

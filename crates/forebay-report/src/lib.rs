@@ -62,7 +62,7 @@ pub use parquet_rows::{SeriesRow, read_series};
 pub use replace::{NotReplaced, replace};
 pub use series::{Drawn, PUBLISHED, Series};
 pub use sweep::rows::{Cell, SweepRows, sweep_rows};
-pub use sweep::{sweep_markdown, write_sweep_report};
+pub use sweep::{sweep_findings, sweep_markdown, write_sweep_report};
 
 use data::{Data, OverAll, RunPanels};
 use downsample::{COARSEST, FINEST};

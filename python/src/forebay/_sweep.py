@@ -50,7 +50,7 @@ def sweep(
     one, `jobs` runs go on in threads of this process.
     retries: how often a point is submitted again whose worker was lost. Then its rows have that as
     their error.
-    yes: begin sweeps of more than 100 000 runs.
+    yes: begin sweeps of more than 100 000 runs, which are refused with what they would take.
 
     The other arguments are those of `run`.
     """
@@ -64,15 +64,17 @@ def sweep(
         seeds=seeds,
         set=set,
         controllers=controllers,
+        # Their interpreter runs one at a time.
+        jobs=1 if controllers and executor is None else jobs,
         yes=yes,
     )
     if executor is not None:
         return plan.table(_Submitted(plan, controllers, executor, retries).rows())
     if controllers:
-        # Their interpreter runs one at a time, and what one raises is the error of its run.
+        # What one raises is the error of its run.
         everything = range(len(plan))
         return plan.table([run_swept_point(plan.point(i), controllers) for i in everything])
-    return plan.here(jobs)
+    return plan.here()
 
 
 class _Submitted:

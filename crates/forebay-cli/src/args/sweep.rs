@@ -41,6 +41,10 @@ pub struct MatrixArgs {
     /// Replace the results that are in the folder
     #[arg(long)]
     pub force: bool,
+    /// Print on how many paths each controller is far from CUBIC, as a Markdown table, and nothing
+    /// else
+    #[arg(long, conflicts_with_all = ["json", "markdown"])]
+    pub findings: bool,
 }
 
 #[derive(Debug, Args)]

@@ -5,7 +5,7 @@ use crate::args::{ReproduceArgs, ResultArgs, RunArgs, Seeds, SweepArgs};
 use crate::failure::Failure;
 use crate::run::run;
 use crate::terminal::Paint;
-use forebay_lab::report::{REPORT_NAME, sweep_markdown};
+use forebay_lab::report::{REPORT_NAME, sweep_findings, sweep_markdown};
 use forebay_lab::scenario::{LoadOptions, Registry, ScenarioText};
 use std::io::{self, Write};
 use std::path::PathBuf;
@@ -61,7 +61,9 @@ pub fn reproduce(
     }
     // Some thousand lines: the page has them.
     run(wanted, registry, &mut io::sink(), paint)?;
-    if args.markdown {
+    if asked.findings {
+        out.write_all(sweep_findings(&folder).map_err(Failure::run)?.as_bytes())?;
+    } else if args.markdown {
         out.write_all(sweep_markdown(&folder).map_err(Failure::run)?.as_bytes())?;
     } else {
         writeln!(out, "Results: {}", folder.join(REPORT_NAME).display())?;
@@ -100,6 +102,7 @@ pub fn refuse_elsewhere(args: &ReproduceArgs) -> Result<(), Failure> {
         ("--shard", of.shard.is_some()),
         ("--resume", of.resume),
         ("--force", of.force),
+        ("--findings", of.findings),
     ];
     match options.iter().find(|(_, given)| *given) {
         Some((option, _)) => {

@@ -12,23 +12,13 @@ use forebay_lab::report::schema::SWEEP_TABLE;
 use forebay_lab::report::{Cell, REPORT_NAME, ReportError, SweepRows, sweep_rows};
 use forebay_lab::scenario::{LoadOptions, Registry, ScenarioText, Swept, SweptScenario};
 use forebay_lab::{
-    Manifest, Opened, Row, RunOptions, StoreError, SweepEnd, SweepFolder, SweepOptions, SweepPlan,
-    SweepProgress, estimate_hops, ignored_keys, sweep, sweep_columns,
+    MAX_UNASKED, Manifest, Opened, Row, RunOptions, StoreError, SweepEnd, SweepFolder,
+    SweepOptions, SweepPlan, SweepProgress, ignored_keys, sweep, sweep_columns,
 };
 use std::io::Write;
 use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
-
-/// Most runs that begin without being asked twice.
-const MAX_UNASKED: u64 = 100_000;
-/// Most runs of any sweep.
-const MAX_RUNS: u64 = 100_000_000;
-/// CPU time of a packet-hop with its share of the events of a run, in seconds: 40 to 100 ns on the
-/// benchmarks (`forebay bench`).
-const HOP_CPU_S: f64 = 70e-9;
-/// Bytes of a row in the table, and in the file of rows until the sweep is finished.
-const ROW_BYTES: [u64; 2] = [300, 1_200];
 
 /// The scenario with what is swept; None if that is nothing.
 pub fn swept(
@@ -103,40 +93,13 @@ fn refuse_what_has_one_scenario(args: &RunArgs) -> Result<(), Failure> {
 
 /// The number of runs. Errors if they are many, and no one has said that so many are meant.
 fn check_size(args: &RunArgs, plan: &SweepPlan<'_>) -> Result<u64, Failure> {
-    let too_many = |points: &str, hint: &str| {
-        let (protocols, seeds) = (plan.protocols.len(), plan.seeds.len());
-        let word = if args.sweep.sweep.is_empty() { "[[sweep]]" } else { "--sweep" };
-        at(word, format!("{points} points x {protocols} protocols x {seeds} seeds are {hint}"))
-    };
-    let points = plan.swept.grid().points();
-    let Some(runs) = plan.runs().filter(|runs| *runs <= MAX_RUNS) else {
-        let points = points.map_or("more than 2^64".to_string(), |points| points.to_string());
-        return Err(too_many(&points, &format!("more runs than {}", count(MAX_RUNS))));
-    };
-    if runs <= MAX_UNASKED || args.sweep.yes {
-        return Ok(runs);
-    }
     let jobs = args.jobs.unwrap_or_else(cores);
-    let cpu_s = estimate_hops(plan, 0).map(|hops| hops * HOP_CPU_S * runs as f64);
-    let time = cpu_s.map_or(String::new(), |cpu_s| {
-        format!("about {} with {jobs} at a time, ", duration(cpu_s / jobs as f64))
-    });
-    let [table, rows] = ROW_BYTES.map(|bytes| (bytes * runs) as f64 / 1e9);
-    let estimate =
-        format!("{time}a table of about {table:.1} GB and {rows:.1} GB on the way to it");
-    let points = points.map_or(String::new(), |points| points.to_string());
-    let hint = "hint: --yes begins all the same; --shard I/N makes a part of them";
-    Err(too_many(&points, &format!("{runs} runs: {estimate}\n{hint}")))
-}
-
-/// A time as people say it.
-fn duration(seconds: f64) -> String {
-    match seconds {
-        s if s < 120.0 => format!("{s:.0} s"),
-        s if s < 7_200.0 => format!("{:.0} minutes", s / 60.0),
-        s if s < 172_800.0 => format!("{:.0} hours", s / 3_600.0),
-        s => format!("{:.0} days", s / 86_400.0),
-    }
+    plan.checked_runs(jobs, args.sweep.yes).map_err(|error| {
+        let word = if args.sweep.sweep.is_empty() { "[[sweep]]" } else { "--sweep" };
+        let hint = "hint: --yes begins all the same; --shard I/N makes a part of them";
+        let hint = if error.may_begin() { format!("\n{hint}") } else { String::new() };
+        at(word, format!("{error}{hint}"))
+    })
 }
 
 /// What one command runs.

@@ -59,6 +59,40 @@ fn every_controller_runs_alone_twice_and_beside_cubic() {
     let row = row.expect("the table has a row of each company");
     assert!(row.contains("<th scope=row>thin-2bdp</th>"), "{row}");
     assert!(page[0].contains("data-baseline='CUBIC'"));
+    // One scale for paths of 1 Mbit/s and 1 Gbit/s shows neither: counts and the table, no plots.
+    let place = |of: &str| page[0].find(of);
+    assert!(place("id=findings").unwrap() < place("id=table").unwrap());
+    assert_eq!(place("<svg class=plot"), None);
+    // The counts are those of the rows.
+    let text = matrix(&desk, &["--resume", "--findings", "--out", "one"]).ok().stdout;
+    let mean = |protocol: &str, point: &str, column: &str| {
+        let of = rows.iter().filter(|row| {
+            row["run_protocol"] == protocol && row["point_name"] == format!("thin-2bdp, {point}")
+        });
+        let values: Vec<f64> = of.map(|row| row[column].as_f64().unwrap()).collect();
+        values.iter().sum::<f64>() / values.len() as f64
+    };
+    for protocol in all {
+        let line = text.lines().find(|line| line.starts_with(&format!("| {protocol} |")));
+        let cells: Vec<&str> = line.expect("a row").split('|').map(str::trim).collect();
+        let is = |place: usize, what: bool| {
+            assert_eq!(cells[place], usize::from(what).to_string(), "{protocol}: {cells:?}");
+        };
+        let relative = |column| mean(protocol, "alone", column) / mean("cubic", "alone", column);
+        let goodput = relative("goodput_bps");
+        let delay = relative("first_class_delay_p95_ms");
+        is(2, goodput < 0.9);
+        is(4, delay > 2.0);
+        is(5, delay < 0.5);
+        is(6, mean(protocol, "alone", "first_class_retransmit_share") > 0.05);
+        assert!(cells[3].ends_with(" (thin-2bdp)"), "{cells:?}");
+        let number = |place: usize| cells[place].split(' ').next().unwrap().parse::<f64>().unwrap();
+        assert!((number(3) - 100.0 * goodput).abs() < 0.1, "{protocol}: {cells:?}");
+        let share = 100.0 * mean(protocol, "beside-cubic", "first_class_goodput_share");
+        for place in [7, 8, 9] {
+            assert!((number(place) - share).abs() < 0.1, "{protocol}: {cells:?}");
+        }
+    }
 }
 
 #[test]
@@ -88,6 +122,10 @@ fn wrong_requests_are_told() {
     refused(&path, "did you mean `wired-1bdp`?");
     let shard = [&matrix[..], &["--shard", "3/2", "--out", "x"]].concat();
     refused(&shard, "`3/2` is no shard: expected I/N with I from 1 to N");
+    refused(
+        &[&matrix[..], &["--point", "dc"]].concat(),
+        "one of: dc-0.5bdp, dc-1bdp, dc-8bdp, dc-fq",
+    );
     refused(&[&matrix[..], &["--verbose"]].concat(), "--verbose: is not for `matrix`");
     refused(&["reproduce", "inrpp/fig1", "--point", "a"], "--point: is for `matrix` alone");
     refused(&["reproduce", "matrx"], "there is no experiment `matrx`");

@@ -18,6 +18,7 @@ mod notes;
 mod points;
 mod row;
 mod shard;
+mod size;
 mod table;
 
 pub use columns::columns as sweep_columns;
@@ -26,7 +27,8 @@ pub use manifest::{Manifest, SweepRecord};
 pub use merge::{MergeError, merge};
 pub use notes::ignored_keys;
 pub use row::{Cell, Row, RowResult};
-pub use shard::{Shard, estimate_hops};
+pub use shard::Shard;
+pub use size::{MAX_UNASKED, TooManyRuns};
 pub use table::{SweepOutcome, SweepTable};
 
 use crate::error::StoreError;

@@ -87,7 +87,7 @@ fn work(plan: &SweepPlan<'_>, point: u64) -> u64 {
 }
 
 /// About how many packet-hops a run at a point has; None if it cannot be made.
-pub fn estimate_hops(plan: &SweepPlan<'_>, point: u64) -> Option<f64> {
+pub(super) fn estimate_hops(plan: &SweepPlan<'_>, point: u64) -> Option<f64> {
     let scenario = plan.swept.scenario(&plan.swept.grid().point(point)).ok()?;
     let spec = scenario.build(plan.protocols.first()?, *plan.seeds.first()?).ok()?;
     Some(packet_hops(&spec, scenario.until))

@@ -3,8 +3,10 @@
 //!
 //! `read` gathers the rows of the table by point and protocol, `scale` says where a value of a key
 //! or of a metric is, `lines` draws a metric over one key, `heat` over two, `table` has them all to
-//! sort and filter, `points` lists the points with the command that makes the report of each.
+//! sort and filter, `findings` counts paths, `points` lists the points with the command that makes
+//! the report of each.
 
+mod findings;
 mod heat;
 mod lines;
 mod markdown;
@@ -19,6 +21,8 @@ use crate::escape::html;
 use crate::figures::ranges;
 use crate::look::{Looks, Protocol};
 use crate::{METRICS, MetricDoc, REPORT_NAME, Unit, put};
+use findings::Findings;
+pub use findings::sweep_findings;
 use forebay_metrics::statistics::Range;
 pub use markdown::sweep_markdown;
 use read::{Measured, Sweep};
@@ -104,10 +108,16 @@ fn page(sweep: &Sweep, quantities: &[Quantity]) -> String {
     let none = "<p>No run has a result, so there is nothing to draw.</p>";
     let nothing = sweep.measured.iter().all(Measured::is_empty);
     let sections = if nothing { none.to_string() } else { sections };
+    let plots = format!("<div class='metrics{one}'>{sections}</div>\n");
     let (title, version) = (html(&sweep.record.scenario), env!("CARGO_PKG_VERSION"));
     let (policy, header) = (html(POLICY), header(sweep));
     let (notes, points) = (notes(sweep), points::section(sweep));
-    let table = table::section(sweep, &protocols, listed, &sweep.measured[drawn.len()..]);
+    let listed_values = &sweep.measured[drawn.len()..];
+    let findings = Findings::of(sweep, listed_values);
+    let findings = findings.map_or(String::new(), |of| of.section(&protocols));
+    let table = table::section(sweep, &protocols, listed, listed_values);
+    // Names have no order that a plot could show: the figures come first.
+    let content = if along_numbers(sweep) { plots + &table } else { findings + &table + &plots };
     format!(
         "<!doctype html>\n<html lang=en><head><meta charset=utf-8>\
          <meta http-equiv=Content-Security-Policy content=\"{policy}\">\
@@ -115,7 +125,7 @@ fn page(sweep: &Sweep, quantities: &[Quantity]) -> String {
          <meta name=generator content='Forebay {version}'>\n<title>{title}</title>\n\
          <style>{STYLE}\n{SWEEP_STYLE}</style></head>\n<body class=sweep>\n\
          <header><h1>{title}</h1>{header}</header>\n<main>\n{notes}{legend}\n\
-         <div class='metrics{one}'>{sections}</div>\n{table}{points}\n\
+         {content}{points}\n\
          </main>\n<script>{SCRIPT}</script>\n</body></html>\n",
         legend = legend(&protocols),
     )
@@ -130,7 +140,7 @@ fn header(sweep: &Sweep) -> String {
     let mean = if record.seeds.len() == 1 {
         ""
     } else {
-        " Lines are means with 95 % confidence intervals over the seeds."
+        " Values are means with 95 % confidence intervals over the seeds."
     };
     let shard = record.shard.as_ref().map_or(String::new(), |shard| {
         format!(" This is the shard {}: other runs are elsewhere.", html(shard))
@@ -162,10 +172,18 @@ fn legend(protocols: &[Protocol]) -> String {
     format!("<p class=key>{}</p>", protocols.iter().map(of).collect::<String>())
 }
 
-/// True unless the only axis to draw along has too many names to read.
+/// True if a key with numbers is swept.
+fn along_numbers(sweep: &Sweep) -> bool {
+    scale::KeyScale::of(sweep, lines::along(sweep)).is_number
+}
+
+/// True unless the only axis to draw along has too many names to read, or points with names of
+/// their own, which differ in several keys: one scale for all of them shows none of them.
 fn can_be_drawn(sweep: &Sweep) -> bool {
-    let keys = scale::KeyScale::of(sweep, lines::along(sweep));
-    keys.is_number || keys.labels.len() <= scale::MAX_NAMES
+    let along = lines::along(sweep);
+    let keys = scale::KeyScale::of(sweep, along);
+    let named = !sweep.record.axes.get(along).is_none_or(|axis| axis.names.is_empty());
+    keys.is_number || (!named && keys.labels.len() <= scale::MAX_NAMES)
 }
 
 /// A metric; empty if no run has it.

@@ -263,7 +263,10 @@ fn check_name(name: &str, drafts: &[Draft], sources: &mut Sources) -> Result<(),
     let source = sources.add("--point", name);
     let loc = Loc { source, start: 0, end: name.len() as u32 };
     let problem = Problem::UnknownName { kind: "point", name: name.to_string() };
-    Err(Fault::at(loc, "", problem).suggest(name, all))
+    let fault = Fault::at(loc, "", problem);
+    // The beginning of several stands for no one of them.
+    let begin: Vec<&str> = all.clone().filter(|known| known.starts_with(name)).collect();
+    Err(if begin.len() > 1 { fault.suggest("", begin) } else { fault.suggest(name, all) })
 }
 
 /// The document without its sweeps, and what is swept.

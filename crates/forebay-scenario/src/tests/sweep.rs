@@ -214,6 +214,9 @@ points = [
     let said = try_swept(&text, &[only(&["fast", "lon"])]).unwrap_err();
     assert!(said.contains("there is no point `lon`"), "{said}");
     assert!(said.contains("did you mean `long`?"), "{said}");
+    let other = text.replace("\"short\"", "\"lonely\"");
+    let said = try_swept(&other, &[only(&["lon"])]).unwrap_err();
+    assert!(said.contains("one of: lonely, long"), "{said}");
     let grid = "[[sweep]]\nname = \"x\"\ngrid = { \"flows.0.bytes\" = [1] }\n";
     let said = try_swept(&(SMALL.to_string() + grid), &[]).unwrap_err();
     assert!(said.contains("a grid has the names of its keys"), "{said}");
