@@ -236,9 +236,7 @@ mod tests {
         let statistics = reader.metadata().row_group(0).column(0).statistics().cloned();
         let Some(Statistics::Int64(range)) = statistics else { panic!("{statistics:?}") };
         assert_eq!((range.min_opt(), range.max_opt()), (Some(&0), Some(&(7 * (entries - 1)))));
-        let value = |row: parquet::errors::Result<_>| -> i64 {
-            RowAccessor::get_long(&row.unwrap(), 0).unwrap()
-        };
+        let value = |row: Result<_>| -> i64 { RowAccessor::get_long(&row.unwrap(), 0).unwrap() };
         reader.into_iter().map(|row| (value(row) / 7) as u32).collect()
     }
 
