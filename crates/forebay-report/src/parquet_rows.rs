@@ -2,9 +2,8 @@
 
 use super::error::ReportError;
 use super::open::open_table;
-use super::texts::Texts;
-use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArrayType, DataType, DoubleType, Int64Type};
+use super::texts::{Texts, column};
+use parquet::data_type::{ByteArrayType, DoubleType, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use std::fs::File;
@@ -195,22 +194,4 @@ fn read_group(
         });
     }
     Ok(())
-}
-
-/// All values of a column of a row group, none of which is missing.
-pub(super) fn column<T: DataType>(
-    group: &dyn RowGroupReader,
-    column: usize,
-) -> parquet::errors::Result<Vec<T::T>> {
-    let rows = group.metadata().num_rows() as usize;
-    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
-    let mut values = Vec::with_capacity(rows);
-    while values.len() < rows {
-        let (read, _, _) = reader.read_records(rows, None, None, &mut values)?;
-        if read == 0 {
-            let message = format!("column {column} ends after {} of {rows} rows", values.len());
-            return Err(parquet::errors::ParquetError::General(message));
-        }
-    }
-    Ok(values)
 }

@@ -3,7 +3,8 @@
 
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
-use parquet::data_type::{ByteArray, ByteArrayType};
+use parquet::column::reader::get_typed_column_reader;
+use parquet::data_type::{ByteArray, ByteArrayType, DataType};
 use parquet::errors::Result;
 use parquet::file::reader::RowGroupReader;
 use std::collections::BTreeMap;
@@ -31,15 +32,30 @@ impl Texts {
     }
 
     /// The numbers of the values of a column of a row group, none of which is missing.
-    pub fn column(&mut self, group: &dyn RowGroupReader, column: usize) -> Result<Vec<u32>> {
-        if let Some((entries, mut rows)) = coded(group, column)? {
+    pub fn column(&mut self, group: &dyn RowGroupReader, place: usize) -> Result<Vec<u32>> {
+        if let Some((entries, mut rows)) = coded(group, place)? {
             let numbers: Vec<u32> = entries.iter().map(|entry| self.number(entry)).collect();
             rows.iter_mut().for_each(|row| *row = numbers[*row as usize]);
             return Ok(rows);
         }
-        let values: Vec<ByteArray> = super::parquet_rows::column::<ByteArrayType>(group, column)?;
+        let values: Vec<ByteArray> = column::<ByteArrayType>(group, place)?;
         Ok(values.iter().map(|value| self.number(value.data())).collect())
     }
+}
+
+/// All values of a column of a row group, none of which is missing.
+pub(super) fn column<T: DataType>(group: &dyn RowGroupReader, column: usize) -> Result<Vec<T::T>> {
+    let rows = group.metadata().num_rows() as usize;
+    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
+    let mut values = Vec::with_capacity(rows);
+    while values.len() < rows {
+        let (read, _, _) = reader.read_records(rows, None, None, &mut values)?;
+        if read == 0 {
+            let message = format!("column {column} ends after {} of {rows} rows", values.len());
+            return Err(parquet::errors::ParquetError::General(message));
+        }
+    }
+    Ok(values)
 }
 
 /// The entries of the dictionary of a column, and of each row the number of its entry. None if
