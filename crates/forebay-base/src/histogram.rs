@@ -72,7 +72,7 @@ impl Histogram {
         let bucket = bucket_of(ns);
         match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
             Some(count) => *count += 1,
-            None => self.grow(bucket, 1),
+            None => self.grow(bucket),
         }
     }
     /// Count a span outside the range so far.
@@ -99,7 +99,7 @@ impl Histogram {
             let bucket = bucket_of(ns);
             match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
                 Some(count) => *count += 1,
-                None => self.grow(bucket, 1),
+                None => self.grow(bucket),
             }
         }
         self.zeros += zeros;
@@ -112,17 +112,21 @@ impl Histogram {
         self.zeros += times;
     }
     #[cold]
-    fn grow(&mut self, bucket: u32, count: u64) {
+    fn grow(&mut self, bucket: u32) {
+        self.cover(bucket, bucket);
+        self.counts[(bucket - self.first_bucket) as usize] += 1;
+    }
+    /// Have counts of the buckets from `first` to `last`.
+    fn cover(&mut self, first: u32, last: u32) {
         if self.counts.is_empty() {
-            self.first_bucket = bucket;
-        } else if bucket < self.first_bucket {
-            let missing = (self.first_bucket - bucket) as usize;
+            self.first_bucket = first;
+        } else if first < self.first_bucket {
+            let missing = (self.first_bucket - first) as usize;
             self.counts.splice(0..0, core::iter::repeat_n(0, missing));
-            self.first_bucket = bucket;
+            self.first_bucket = first;
         }
-        let at = (bucket - self.first_bucket) as usize;
-        self.counts.resize(self.counts.len().max(at + 1), 0);
-        self.counts[at] += count;
+        let len = (last - self.first_bucket) as usize + 1;
+        self.counts.resize(self.counts.len().max(len), 0);
     }
     /// Spans counted.
     pub fn count(&self) -> u64 {
@@ -160,17 +164,17 @@ impl Histogram {
     /// Count all that `other` has counted.
     pub fn add(&mut self, other: &Histogram) {
         self.zeros += other.zeros;
-        if other.count == 0 {
-            return;
-        }
+        let some = |&count: &u64| count > 0;
+        let Some(first) = other.counts.iter().position(some) else { return };
+        let last = other.counts.iter().rposition(some).unwrap_or(first);
         (self.min, self.max) = (self.min.min(other.min), self.max.max(other.max));
         self.count += other.count;
         self.sum_ns += other.sum_ns;
-        for (bucket, &count) in (other.first_bucket..).zip(&other.counts).filter(|(_, c)| **c > 0) {
-            match self.counts.get_mut(bucket.wrapping_sub(self.first_bucket) as usize) {
-                Some(own) => *own += count,
-                None => self.grow(bucket, count),
-            }
+        let bucket = |place: usize| other.first_bucket + place as u32;
+        self.cover(bucket(first), bucket(last));
+        let own = &mut self.counts[(bucket(first) - self.first_bucket) as usize..];
+        for (own, count) in own.iter_mut().zip(&other.counts[first..=last]) {
+            *own += count;
         }
     }
     /// What was counted since `earlier`, an older copy of this histogram. The mean is exact;
@@ -181,9 +185,9 @@ impl Histogram {
         rest.count -= earlier.count;
         rest.sum_ns -= earlier.sum_ns;
         let shift = earlier.first_bucket.wrapping_sub(self.first_bucket) as usize;
-        for (i, &count) in earlier.counts.iter().enumerate() {
-            rest.counts[shift + i] -= count;
-        }
+        // An older copy without spans has no buckets, and says nothing of the shift.
+        let rest_counts = rest.counts.iter_mut().skip(shift);
+        rest_counts.zip(&earlier.counts).for_each(|(rest, count)| *rest -= count);
         if earlier.count > 0 {
             rest.narrow();
         }

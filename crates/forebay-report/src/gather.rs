@@ -119,13 +119,42 @@ pub(super) struct Terms<'a> {
 /// Gathers the rows of one run.
 pub(super) struct Gatherer<'a> {
     terms: Terms<'a>,
-    /// Place in `entities` by name; None for a name that says nothing here.
-    known: BTreeMap<Vec<u8>, Option<usize>>,
+    /// By number of the entity in the file: its place in `entities`.
+    known_entities: Vec<Known>,
     /// Sinks by place in `metrics`.
-    entities: Vec<(Entity, BTreeMap<usize, Sink>)>,
-    /// Name and unit as in the file, and what they stand for.
-    metrics: Vec<([Vec<u8>; 2], Metric)>,
+    entities: Vec<(Entity, Vec<Option<Box<Sink>>>)>,
+    /// By number of metric and unit in the file: their place in `metrics`.
+    known_metrics: Vec<Known>,
+    metrics: Vec<Metric>,
     totals: BTreeMap<(usize, i64), f64>,
+}
+
+/// What is known of a name.
+#[derive(Clone, Copy)]
+enum Known {
+    No,
+    /// It says nothing here.
+    SaysNothing,
+    Place(usize),
+}
+
+/// The place of the name of this number; `parse` finds it where it is new.
+fn place(
+    known: &mut Vec<Known>,
+    number: u32,
+    parse: impl FnOnce() -> Option<usize>,
+) -> Option<usize> {
+    let number = number as usize;
+    if number >= known.len() {
+        known.resize(number + 1, Known::No);
+    }
+    if let Known::No = known[number] {
+        known[number] = parse().map_or(Known::SaysNothing, Known::Place);
+    }
+    match known[number] {
+        Known::Place(place) => Some(place),
+        Known::No | Known::SaysNothing => None,
+    }
 }
 
 struct Sink {
@@ -137,19 +166,37 @@ struct Sink {
 
 impl<'a> Gatherer<'a> {
     pub fn new(terms: Terms<'a>) -> Gatherer<'a> {
-        let (known, totals) = (BTreeMap::new(), BTreeMap::new());
-        Gatherer { terms, known, entities: Vec::new(), metrics: Vec::new(), totals }
+        Gatherer {
+            terms,
+            known_entities: Vec::new(),
+            entities: Vec::new(),
+            known_metrics: Vec::new(),
+            metrics: Vec::new(),
+            totals: BTreeMap::new(),
+        }
     }
 
     /// Take a row. Names that a report does not know are passed over: later versions may write
     /// more.
     pub fn push(&mut self, row: &SeriesRow<'_>) {
-        let Some(metric) = self.metric(row) else { return };
-        let Some(place) = self.place(row.entity) else { return };
-        let (entity, sinks) = &mut self.entities[place];
-        let terms = self.terms;
-        let (_, of) = &self.metrics[metric];
-        let sink = sinks.entry(metric).or_insert_with(|| Sink::new(entity, of, terms));
+        let metrics = &mut self.metrics;
+        let metric = place(&mut self.known_metrics, row.series_number, || {
+            metrics.push(Metric::parse(row)?);
+            Some(metrics.len() - 1)
+        });
+        let Some(metric) = metric else { return };
+        let entities = &mut self.entities;
+        let entity = place(&mut self.known_entities, row.entity_number, || {
+            entities.push((Entity::parse(row.entity)?, Vec::new()));
+            Some(entities.len() - 1)
+        });
+        let Some(entity) = entity else { return };
+        let (entity, sinks) = &mut self.entities[entity];
+        let (terms, of) = (self.terms, &self.metrics[metric]);
+        if metric >= sinks.len() {
+            sinks.resize_with(metric + 1, || None);
+        }
+        let sink = sinks[metric].get_or_insert_with(|| Box::new(Sink::new(entity, of, terms)));
         if let Some(level) = &mut sink.level {
             level.push(row.t_ns, row.value);
         }
@@ -159,36 +206,13 @@ impl<'a> Gatherer<'a> {
         rate.push(row.t_ns, row.value, |number, rate| emit.window(number, rate));
     }
 
-    /// Place in `metrics`: most rows have a name that is known.
-    fn metric(&mut self, row: &SeriesRow<'_>) -> Option<usize> {
-        let known = self.metrics.iter().position(|([name, unit], _)| {
-            name.as_slice() == row.metric && unit.as_slice() == row.unit
-        });
-        known.or_else(|| {
-            let names = [row.metric, row.unit].map(<[u8]>::to_vec);
-            self.metrics.push((names, Metric::parse(row)?));
-            Some(self.metrics.len() - 1)
-        })
-    }
-
-    fn place(&mut self, name: &[u8]) -> Option<usize> {
-        if let Some(&place) = self.known.get(name) {
-            return place;
-        }
-        let place = Entity::parse(name).map(|entity| {
-            self.entities.push((entity, BTreeMap::new()));
-            self.entities.len() - 1
-        });
-        self.known.insert(name.to_vec(), place);
-        place
-    }
-
     /// The run has ended.
     pub fn finish(mut self) -> Lines {
         let mut lines = Lines::default();
         for (entity, sinks) in self.entities {
+            let sinks = (0..).zip(sinks).filter_map(|(metric, sink)| Some((metric, sink?)));
             for (metric, mut sink) in sinks {
-                let (_, of) = &self.metrics[metric];
+                let of = &self.metrics[metric];
                 if let Some(rate) = &mut sink.rate {
                     let totals = matches!(entity, Entity::Flow(..)).then_some(&mut self.totals);
                     let (scale, terms, rates) = (of.scale(), self.terms, &mut sink.rates);
@@ -206,7 +230,7 @@ impl<'a> Gatherer<'a> {
             }
         }
         for ((metric, number), bps) in self.totals {
-            let total = lines.totals.entry(self.metrics[metric].1.clone());
+            let total = lines.totals.entry(self.metrics[metric].clone());
             let total = total.or_insert_with(|| Trace::new(self.terms.span_ns));
             total.push(self.terms.middle_ns(number), bps);
         }
@@ -286,6 +310,16 @@ mod tests {
     }
 
     fn row<'a>(t_ms: i64, entity: &'a str, metric: &'a str, value: f64) -> SeriesRow<'a> {
+        let number = |names: &[&str], name| names.iter().position(|n| *n == name).unwrap() as u32;
+        let entity_number = number(&["port/a-b", "flow/1", "flow/2", "cell/2"], entity);
+        let metrics = [
+            "transmitted_bytes",
+            "kickass_pieces",
+            "received_bytes",
+            "of_a_later_version",
+            "queue_bytes",
+        ];
+        let series_number = number(&metrics, metric);
         let (entity, metric) = (entity.as_bytes(), metric.as_bytes());
         SeriesRow {
             protocol: b"x",
@@ -295,6 +329,8 @@ mod tests {
             metric,
             value,
             unit: b"",
+            entity_number,
+            series_number,
         }
     }
 

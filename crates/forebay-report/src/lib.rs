@@ -47,6 +47,7 @@ mod series;
 mod settings;
 mod sweep;
 mod tables;
+mod texts;
 
 pub use axis::{Axis, round_above};
 pub use error::ReportError;

@@ -2,8 +2,8 @@
 
 use super::error::ReportError;
 use super::open::open_table;
-use parquet::column::reader::get_typed_column_reader;
-use parquet::data_type::{ByteArray, ByteArrayType, DataType, DoubleType, Int64Type};
+use super::texts::{Texts, column};
+use parquet::data_type::{ByteArrayType, DoubleType, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
 use std::fs::File;
@@ -28,6 +28,35 @@ pub struct SeriesRow<'a> {
     pub value: f64,
     /// Its unit. Empty in results of versions that wrote none.
     pub unit: &'a [u8],
+    /// Rows of the file have the same number here if and only if they have the same entity.
+    pub(super) entity_number: u32,
+    /// The same of metric and unit together.
+    pub(super) series_number: u32,
+}
+
+/// What has been read of a file.
+#[derive(Default)]
+struct Known {
+    texts: Texts,
+    /// By number of the metric: numbers of its units, with a number of both.
+    series: Vec<Vec<(u32, u32)>>,
+    series_count: u32,
+}
+
+impl Known {
+    fn series_number(&mut self, metric: u32, unit: u32) -> u32 {
+        let place = metric as usize;
+        if place >= self.series.len() {
+            self.series.resize(place + 1, Vec::new());
+        }
+        let units = &mut self.series[place];
+        if let Some((_, number)) = units.iter().find(|(known, _)| *known == unit) {
+            return *number;
+        }
+        units.push((unit, self.series_count));
+        self.series_count += 1;
+        self.series_count - 1
+    }
 }
 
 /// Call `each` with the rows of the `series.parquet` at `path`, in the order of the file. Rows of
@@ -46,11 +75,12 @@ pub fn read_series(
         why: format!("does not have the columns {}", COLUMNS.join(", ")),
     })?;
     let unit = place(&reader, "unit");
+    let mut known = Known::default();
     for group in 0..reader.num_row_groups() {
         let group = reader.get_row_group(group).map_err(&wrong)?;
         let only = only_run(&*group, columns);
         if only.as_ref().is_none_or(|(_, seed)| wanted(*seed)) {
-            read_group(&*group, columns, unit, only, &mut each).map_err(&wrong)?;
+            read_group(&*group, columns, unit, only, &mut known, &mut each).map_err(&wrong)?;
         }
     }
     Ok(())
@@ -128,50 +158,40 @@ fn read_group(
     columns: [usize; 6],
     unit: Option<usize>,
     only: Option<(Vec<u8>, u64)>,
+    known: &mut Known,
     each: &mut impl FnMut(&SeriesRow<'_>),
 ) -> parquet::errors::Result<()> {
     let [protocol, seed, t_ns, entity, metric, value] = columns;
     let (protocols, seeds) = match only {
         Some(_) => (Vec::new(), Vec::new()),
-        None => (column::<ByteArrayType>(group, protocol)?, column::<Int64Type>(group, seed)?),
+        None => (known.texts.column(group, protocol)?, column::<Int64Type>(group, seed)?),
     };
     let t_ns = column::<Int64Type>(group, t_ns)?;
-    let entity: Vec<ByteArray> = column::<ByteArrayType>(group, entity)?;
-    let metric: Vec<ByteArray> = column::<ByteArrayType>(group, metric)?;
+    let entity = known.texts.column(group, entity)?;
+    let metric = known.texts.column(group, metric)?;
     let value = column::<DoubleType>(group, value)?;
-    let unit = unit.map(|unit| column::<ByteArrayType>(group, unit)).transpose()?;
+    let unit = match unit {
+        Some(unit) => known.texts.column(group, unit)?,
+        None => vec![known.texts.number(b""); value.len()],
+    };
     for i in 0..value.len() {
+        let series_number = known.series_number(metric[i], unit[i]);
+        let texts = &known.texts;
         let (protocol, seed) = match &only {
             Some((protocol, seed)) => (protocol.as_slice(), *seed),
-            None => (protocols[i].data(), seeds[i] as u64),
+            None => (texts.of(protocols[i]), seeds[i] as u64),
         };
         each(&SeriesRow {
             protocol,
             seed,
             t_ns: t_ns[i],
-            entity: entity[i].data(),
-            metric: metric[i].data(),
+            entity: texts.of(entity[i]),
+            metric: texts.of(metric[i]),
             value: value[i],
-            unit: unit.as_ref().map_or(&[], |unit| unit[i].data()),
+            unit: texts.of(unit[i]),
+            entity_number: entity[i],
+            series_number,
         });
     }
     Ok(())
-}
-
-/// All values of a column of a row group, none of which is missing.
-fn column<T: DataType>(
-    group: &dyn RowGroupReader,
-    column: usize,
-) -> parquet::errors::Result<Vec<T::T>> {
-    let rows = group.metadata().num_rows() as usize;
-    let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
-    let mut values = Vec::with_capacity(rows);
-    while values.len() < rows {
-        let (read, _, _) = reader.read_records(rows, None, None, &mut values)?;
-        if read == 0 {
-            let message = format!("column {column} ends after {} of {rows} rows", values.len());
-            return Err(parquet::errors::ParquetError::General(message));
-        }
-    }
-    Ok(values)
 }

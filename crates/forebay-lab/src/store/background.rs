@@ -34,11 +34,12 @@ impl BackgroundTable {
             Err(_) => Err(self.join().err().expect("a writer ends early for an error alone")),
         }
     }
-    /// Wait until all rows are in the file, and end it.
-    pub fn close(mut self) -> Result<(), StoreError> {
+    /// Wait until all rows are in the file, and end it as [`TableFile::end`].
+    pub fn end(mut self) -> Result<(), StoreError> {
         let (nowhere, _) = sync_channel(0);
         drop(std::mem::replace(&mut self.groups, nowhere));
-        self.join()?.close()
+        self.join()?.end()?;
+        Ok(())
     }
     fn join(&mut self) -> Result<TableFile, StoreError> {
         let writer = self.writer.take().expect("nothing is written after an error");
@@ -63,7 +64,7 @@ mod tests {
         for group in 0..10 {
             table.append(columns(group * 100..(group + 1) * 100)).unwrap();
         }
-        table.close().unwrap();
+        table.end().unwrap();
         let file = std::fs::File::open(path).unwrap();
         let reader = parquet::file::serialized_reader::SerializedFileReader::new(file).unwrap();
         let values: Vec<i64> = reader

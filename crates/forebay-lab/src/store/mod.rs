@@ -22,12 +22,14 @@
 //! under `missing`.
 
 mod background;
+mod coded;
 mod copy;
 mod delays;
 mod flows;
 mod leftovers;
 mod names;
 mod place;
+mod rows;
 mod series;
 pub(crate) mod table;
 

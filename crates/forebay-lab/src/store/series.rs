@@ -31,13 +31,14 @@
 //!   `passed_bytes`, payload that has left.
 
 use super::background::BackgroundTable;
-use super::table::{Column, TableFile, count};
+use super::rows::{Entity, Names, Rows};
+use super::table::{Column, TableFile};
 use crate::error::StoreError;
 use forebay_base::{Endpoint, FlowId, LinkId, Rate, Span, Time};
 use forebay_cc::SeriesSample;
 use forebay_metrics::MAX_FLOWS_BY_PORT;
 use forebay_queue::Limit;
-use forebay_report::{PUBLISHED, Series};
+use forebay_report::Series;
 use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_run::{Capacity, DelaySamples, RunStart, has_left_push, interface};
 use forebay_scenario::{LinkNames, Scenario};
@@ -61,7 +62,12 @@ pub(crate) struct SeriesWriter {
     traces: Vec<Option<Capacity>>,
     /// By directed link.
     ports: Vec<Port>,
-    flows: Vec<Option<ByteArray>>,
+    flows: Vec<Entity>,
+    /// By flow and path, of paths but the first.
+    paths: BTreeMap<(FlowId, usize), Entity>,
+    classes: BTreeMap<String, Entity>,
+    /// Of flows at an interface.
+    shares: BTreeMap<(LinkId, FlowId), Entity>,
     /// By its endpoints, where interfaces have rows for each flow.
     flow_ids: BTreeMap<[(u32, u16); 2], FlowId>,
     delays: DelaySamples,
@@ -103,8 +109,7 @@ impl PortFacts {
 /// What has been written of a port.
 #[derive(Clone, Default)]
 struct Port {
-    /// Its name, once there is a row.
-    entity: Option<ByteArray>,
+    entity: Entity,
     /// The latest row of `transmitted_bytes`.
     transmitted_bytes: u64,
     /// The latest row of `opportunity_bytes`.
@@ -117,74 +122,6 @@ struct Port {
     published: bool,
     /// It is an interface of an INRPP router that has left P.
     pooled: bool,
-}
-
-#[derive(Default)]
-struct Rows {
-    t_ns: Vec<i64>,
-    entity: Vec<ByteArray>,
-    /// Numbers of [`Names::all`].
-    series: Vec<u32>,
-    value: Vec<f64>,
-}
-
-impl Rows {
-    fn push(&mut self, at: Time, entity: &ByteArray, series: Series, value: f64) {
-        self.push_numbered(at, entity, series as u32, value);
-    }
-
-    fn push_view(&mut self, at: Time, entity: &ByteArray, view: &PathView) {
-        for (series, value) in path_values(view) {
-            if let Some(value) = value {
-                self.push(at, entity, series, value);
-            }
-        }
-    }
-
-    fn push_numbered(&mut self, at: Time, entity: &ByteArray, series: u32, value: f64) {
-        self.t_ns.push(count(at.as_nanos()));
-        self.entity.push(entity.clone());
-        self.series.push(series);
-        self.value.push(value);
-    }
-}
-
-/// Names and units, shared by all rows that have them.
-struct Names {
-    /// By number: first those of [`Series::ALL`], then published ones in the order in which they
-    /// came.
-    all: Vec<[ByteArray; 2]>,
-    /// The published ones: prefix, name and unit.
-    published: Vec<[&'static str; 3]>,
-}
-
-impl Names {
-    fn new() -> Names {
-        let names = |series: &Series| [series.name(), series.unit()].map(ByteArray::from);
-        Names { all: Series::ALL.iter().map(names).collect(), published: Vec::new() }
-    }
-
-    /// The number of the series that a controller publishes.
-    fn of_controller(&mut self, name: &'static str, unit: &'static str) -> u32 {
-        self.published(PUBLISHED, name, unit)
-    }
-
-    /// The number of the series that a scheme or a discipline publishes: in the table, or outside.
-    fn of_scheme(&mut self, name: &'static str) -> u32 {
-        let known = Series::by_name(name.as_bytes());
-        known.map_or_else(|| self.published("", name, ""), |series| series as u32)
-    }
-
-    fn published(&mut self, prefix: &'static str, name: &'static str, unit: &'static str) -> u32 {
-        let place = self.published.iter().position(|&known| known == [prefix, name, unit]);
-        let place = place.unwrap_or_else(|| {
-            let full = ByteArray::from(format!("{prefix}{name}").as_str());
-            self.all.push([full, ByteArray::from(unit)]);
-            self.published.push([prefix, name, unit]);
-            self.published.len() - 1
-        });
-        (Series::ALL.len() + place) as u32
-    }
 }
 
 /// What is sampled of a path.
@@ -227,8 +164,7 @@ impl SeriesWriter {
         // A seed may use all 64 bits; as a signed number it has the same ones.
         let seed = seed as i64;
         let links = (0..spec.links.len() as u32).map(LinkId);
-        let table =
-            TableFile::create(path, &columns(&protocol, seed, Rows::default(), &Names::new()))?;
+        let table = TableFile::create(path, &no_rows())?;
         Ok(SeriesWriter {
             table: BackgroundTable::new(table),
             protocol,
@@ -237,11 +173,14 @@ impl SeriesWriter {
             facts: PortFacts::all(scenario),
             traces: links.map(|link| Capacity::of_trace(spec, link)).collect(),
             names: names.clone(),
-            flows: vec![None; spec.flows.len()],
+            flows: vec![Entity::default(); spec.flows.len()],
+            paths: BTreeMap::new(),
+            classes: BTreeMap::new(),
+            shares: BTreeMap::new(),
             flow_ids: BTreeMap::new(),
             delays: DelaySamples::new(spec),
             names_of_series: Names::new(),
-            rows: Rows::default(),
+            rows: Rows::new(),
             published: Vec::new(),
         })
     }
@@ -252,6 +191,7 @@ impl SeriesWriter {
         if self.flow_ids.is_empty() && flows <= MAX_FLOWS_BY_PORT {
             self.flow_ids = flow_ids(simulation, flows);
         }
+        self.rows.begin(simulation.now());
         for flow in (0..flows as u32).map(FlowId) {
             self.sample_flow(simulation, flow);
         }
@@ -259,13 +199,17 @@ impl SeriesWriter {
         for link in (0..self.ports.len() as u32).map(LinkId) {
             self.sample_port(simulation, link);
         }
-        if self.rows.value.len() >= GROUP_ROWS { self.flush() } else { Ok(()) }
+        if self.rows.len() >= GROUP_ROWS { self.flush() } else { Ok(()) }
     }
 
     fn sample_delays(&mut self, simulation: &Simulation) {
-        let (now, rows) = (simulation.now(), &mut self.rows);
+        let (rows, classes) = (&mut self.rows, &mut self.classes);
         self.delays.sample(simulation, |class, delays| {
-            let entity = ByteArray::from(format!("class/{class}").as_str());
+            if !classes.contains_key(class) {
+                classes.insert(class.to_string(), Entity::default());
+            }
+            let entity = classes.get_mut(class).expect("it was inserted");
+            let entity = rows.enter(entity, || format!("class/{class}"));
             let values = [
                 (Series::OneWayMean, delays.mean()),
                 (Series::OneWayP50, delays.quantile(0.5)),
@@ -273,13 +217,13 @@ impl SeriesWriter {
             ];
             for (series, delay) in values {
                 let ms = delay.unwrap_or(Span::ZERO).as_nanos() as f64 / 1e6;
-                rows.push(now, &entity, series, ms);
+                rows.push(entity, series, ms);
             }
         });
     }
 
     fn sample_port(&mut self, simulation: &Simulation, id: LinkId) {
-        let (now, link) = (simulation.now(), simulation.link(id));
+        let link = simulation.link(id);
         let queue_bytes = link.queue_bytes();
         self.published.clear();
         if !link.busy().is_zero() {
@@ -294,31 +238,31 @@ impl SeriesWriter {
             return;
         }
         let transmitted_bytes = link.transmitted_bytes();
-        if transmitted_bytes == 0 && port.entity.is_none() {
+        if transmitted_bytes == 0 && !port.entity.has_rows() {
             return;
         }
         let names = &self.names;
-        let name = || ByteArray::from(format!("port/{}", names.of(id.index())).as_str());
-        let entity = port.entity.get_or_insert_with(name).clone();
+        let name = || format!("port/{}", names.of(id.index()));
+        let entity = self.rows.enter(&mut port.entity, name);
         let first = view.is_some() && !std::mem::replace(&mut port.pooled, view.is_some());
         let (queued, rate) = (port.queued, link.rate());
-        self.sample_wire(now, &entity, id, transmitted_bytes, rate);
+        self.sample_wire(simulation.now(), entity, id, transmitted_bytes, rate);
         if queued {
-            self.rows.push(now, &entity, Series::Queue, queue_bytes as f64);
+            self.rows.push(entity, Series::Queue, queue_bytes as f64);
         }
         for &(name, value) in &self.published {
             let number = self.names_of_series.of_scheme(name);
-            self.rows.push_numbered(now, &entity, number, value);
+            self.rows.push_numbered(entity, number, value);
         }
         if let Some(view) = view {
-            self.sample_interface(now, &entity, &view, first);
+            self.sample_interface(id, entity, &view, first);
         }
     }
 
     fn sample_wire(
         &mut self,
         now: Time,
-        entity: &ByteArray,
+        entity: u32,
         id: LinkId,
         transmitted_bytes: u64,
         rate: Rate,
@@ -326,36 +270,30 @@ impl SeriesWriter {
         let (port, facts) = (&mut self.ports[id.index()], self.facts[id.index()]);
         if transmitted_bytes > port.transmitted_bytes {
             port.transmitted_bytes = transmitted_bytes;
-            self.rows.push(now, entity, Series::Transmitted, transmitted_bytes as f64);
+            self.rows.push(entity, Series::Transmitted, transmitted_bytes as f64);
         }
         if let Some(capacity) = &self.traces[id.index()] {
             let bytes = capacity.bytes_until(now);
             if bytes > port.opportunity_bytes {
                 port.opportunity_bytes = bytes;
-                self.rows.push(now, entity, Series::Opportunities, bytes);
+                self.rows.push(entity, Series::Opportunities, bytes);
             }
         }
         let before = port.rate.replace(rate);
         if before != Some(rate) {
-            self.rows.push(now, entity, Series::LinkRate, rate.bps() as f64);
+            self.rows.push(entity, Series::LinkRate, rate.bps() as f64);
         }
         if before.is_none() {
-            self.rows.push(now, entity, Series::LimitBytes, facts.limit_bytes as f64);
+            self.rows.push(entity, Series::LimitBytes, facts.limit_bytes as f64);
             if let Some(packets) = facts.limit_packets {
-                self.rows.push(now, entity, Series::LimitPackets, packets as f64);
+                self.rows.push(entity, Series::LimitPackets, packets as f64);
             }
         }
     }
 
-    fn sample_interface(
-        &mut self,
-        now: Time,
-        entity: &ByteArray,
-        view: &InterfaceView<'_>,
-        first: bool,
-    ) {
+    fn sample_interface(&mut self, id: LinkId, entity: u32, view: &InterfaceView<'_>, first: bool) {
         for (series, value) in interface_values(view) {
-            self.rows.push(now, entity, series, value);
+            self.rows.push(entity, series, value);
         }
         if first {
             let CacheLimits { low_bytes, high_bytes, total_bytes } = view.limits();
@@ -365,7 +303,7 @@ impl SeriesWriter {
                 (Series::CacheTotal, total_bytes),
             ];
             for (series, bytes) in limits {
-                self.rows.push(now, entity, series, bytes as f64);
+                self.rows.push(entity, series, bytes as f64);
             }
         }
         if self.flow_ids.is_empty() {
@@ -379,11 +317,12 @@ impl SeriesWriter {
             share.cached_bytes += totals.cached_bytes;
             share.passed_bytes += totals.passed_bytes;
         }
-        let port = entity.as_utf8().expect("names are UTF-8");
+        let port = self.names.of(id.index());
         for (flow, FlowTotals { cached_bytes, passed_bytes }) in shares {
-            let entity = ByteArray::from(format!("{port}/flow/{}", flow.0 + 1).as_str());
-            self.rows.push(now, &entity, Series::Cache, cached_bytes as f64);
-            self.rows.push(now, &entity, Series::Passed, passed_bytes as f64);
+            let entity = self.shares.entry((id, flow)).or_default();
+            let entity = self.rows.enter(entity, || format!("port/{port}/flow/{}", flow.0 + 1));
+            self.rows.push(entity, Series::Cache, cached_bytes as f64);
+            self.rows.push(entity, Series::Passed, passed_bytes as f64);
         }
     }
 
@@ -392,29 +331,37 @@ impl SeriesWriter {
         let Some(client) = client.filter(|c| c.progress().ended.is_none()) else {
             return self.sample_foreign(simulation, flow);
         };
-        let first = self.flows[flow.index()]
-            .get_or_insert_with(|| ByteArray::from(format!("flow/{}", flow.0 + 1).as_str()));
         for path in 0..client.paths() {
-            let further;
             let entity = match path {
-                0 => &*first,
+                0 => self.enter_flow(flow),
                 _ => {
-                    let name = format!("flow/{}/{}", flow.0 + 1, path + 1);
-                    further = ByteArray::from(name.as_str());
-                    &further
+                    let entity = self.paths.entry((flow, path)).or_default();
+                    self.rows.enter(entity, || format!("flow/{}/{}", flow.0 + 1, path + 1))
                 }
             };
-            let now = simulation.now();
-            self.rows.push_view(now, entity, &client.view(path));
+            self.push_view(entity, &client.view(path));
             let (rows, names) = (&mut self.rows, &mut self.names_of_series);
             client.observe(path, &mut |SeriesSample { name, unit, value }| {
                 if value.is_finite() {
-                    rows.push_numbered(now, entity, names.of_controller(name, unit), value);
+                    rows.push_numbered(entity, names.of_controller(name, unit), value);
                 }
             });
         }
+        let entity = self.enter_flow(flow);
         for (series, bytes) in stream_values(simulation, flow, client.progress().sent_bytes) {
-            self.rows.push(simulation.now(), first, series, bytes as f64);
+            self.rows.push(entity, series, bytes as f64);
+        }
+    }
+
+    fn enter_flow(&mut self, flow: FlowId) -> u32 {
+        self.rows.enter(&mut self.flows[flow.index()], || format!("flow/{}", flow.0 + 1))
+    }
+
+    fn push_view(&mut self, entity: u32, view: &PathView) {
+        for (series, value) in path_values(view) {
+            if let Some(value) = value {
+                self.rows.push(entity, series, value);
+            }
         }
     }
 
@@ -424,27 +371,25 @@ impl SeriesWriter {
         let sender = simulation.foreign(flow, Role::Client);
         let sender = sender.filter(|end| end.ended_by(now).is_none());
         let Some(sample) = sender.and_then(|end| end.sample(now)) else { return };
-        let entity = self.flows[flow.index()]
-            .get_or_insert_with(|| ByteArray::from(format!("flow/{}", flow.0 + 1).as_str()));
-        self.rows.push_view(now, entity, &sample.view);
+        let entity = self.enter_flow(flow);
+        self.push_view(entity, &sample.view);
         for (series, bytes) in stream_values(simulation, flow, sample.stream_bytes) {
-            self.rows.push(now, entity, series, bytes as f64);
+            self.rows.push(entity, series, bytes as f64);
         }
     }
 
     fn flush(&mut self) -> Result<(), StoreError> {
-        let rows = std::mem::take(&mut self.rows);
-        if rows.value.is_empty() {
+        if self.rows.len() == 0 {
             return Ok(());
         }
-        let columns = columns(&self.protocol, self.seed, rows, &self.names_of_series);
+        let columns = self.rows.columns(&self.protocol, self.seed, &self.names_of_series);
         self.table.append(columns.map(|(_, column)| column).into())
     }
 
     /// The run has ended.
     pub fn finish(mut self) -> Result<(), StoreError> {
         self.flush()?;
-        self.table.close()
+        self.table.end()
     }
 }
 
@@ -458,32 +403,9 @@ fn flow_ids(simulation: &Simulation, flows: usize) -> BTreeMap<[(u32, u16); 2], 
     ids.collect()
 }
 
-fn columns(
-    protocol: &ByteArray,
-    seed: i64,
-    rows: Rows,
-    names: &Names,
-) -> [(&'static str, Column); 7] {
-    let len = rows.value.len();
-    let text = |part: usize| {
-        let of = |&series: &u32| names.all[series as usize][part].clone();
-        Column::Text(rows.series.iter().map(of).collect())
-    };
-    let (metric, unit) = (text(0), text(1));
-    [
-        ("run_protocol", Column::Text(vec![protocol.clone(); len])),
-        ("seed", Column::Integers(vec![seed; len])),
-        ("t_ns", Column::Integers(rows.t_ns)),
-        ("entity", Column::Text(rows.entity)),
-        ("metric", metric),
-        ("value", Column::Reals(rows.value)),
-        ("unit", unit),
-    ]
-}
-
 /// The columns of an empty table.
 pub(super) fn no_rows() -> [(&'static str, Column); 7] {
-    columns(&ByteArray::from(""), 0, Rows::default(), &Names::new())
+    Rows::new().columns(&ByteArray::from(""), 0, &Names::new())
 }
 
 /// Put the series of several runs into one file, in the order given.

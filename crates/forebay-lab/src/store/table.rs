@@ -1,22 +1,28 @@
 //! Parquet files, column by column: Snappy, dictionaries for what repeats.
 
+use super::coded::{Coded, Entries};
 use crate::error::StoreError;
+use bytes::Bytes;
 use forebay_report::schema::{RESULTS_VERSION, VERSION_KEY};
 use parquet::basic::{Compression, LogicalType, Repetition, Type as Physical};
 use parquet::column::writer::ColumnCloseResult;
 use parquet::data_type::{BoolType, ByteArray, ByteArrayType, DoubleType, Int64Type};
 use parquet::errors::ParquetError;
 use parquet::file::metadata::{KeyValue, ParquetMetaDataReader};
-use parquet::file::properties::WriterProperties;
+use parquet::file::properties::{EnabledStatistics, WriterProperties};
 use parquet::file::writer::SerializedFileWriter;
-use parquet::schema::types::Type;
+use parquet::schema::types::{ColumnPath, Type};
 use std::fs::File;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+/// Rows of a page at most: a group of rows of series is one.
+const PAGE_ROWS: usize = 1 << 17;
+
 /// Values of one column; None where there is no value.
 pub(crate) enum Column {
     Text(Vec<ByteArray>),
+    Coded(Coded),
     SomeText(Vec<Option<ByteArray>>),
     SomeBooleans(Vec<Option<bool>>),
     Integers(Vec<i64>),
@@ -37,6 +43,10 @@ impl Column {
     pub fn kind(&self) -> &'static str {
         match self {
             Column::Text(_) => "string",
+            Column::Coded(coded) => match coded.entries() {
+                Entries::Text(_) => "string",
+                Entries::Integers(_) => "int64",
+            },
             Column::SomeText(_) => "string or null",
             Column::SomeBooleans(_) => "boolean or null",
             Column::Integers(_) => "int64",
@@ -49,6 +59,10 @@ impl Column {
     fn field(&self, name: &str) -> Result<Type, ParquetError> {
         let (physical, logical, repetition) = match self {
             Column::Text(_) => (Physical::BYTE_ARRAY, true, Repetition::REQUIRED),
+            Column::Coded(coded) => match coded.entries() {
+                Entries::Text(_) => (Physical::BYTE_ARRAY, true, Repetition::REQUIRED),
+                Entries::Integers(_) => (Physical::INT64, false, Repetition::REQUIRED),
+            },
             Column::SomeText(_) => (Physical::BYTE_ARRAY, true, Repetition::OPTIONAL),
             Column::SomeBooleans(_) => (Physical::BOOLEAN, false, Repetition::OPTIONAL),
             Column::Integers(_) => (Physical::INT64, false, Repetition::REQUIRED),
@@ -85,8 +99,17 @@ impl TableFile {
         let file = File::create(&path).map_err(StoreError::io("create", &path))?;
         let version = KeyValue::new("forebay".to_string(), env!("CARGO_PKG_VERSION").to_string());
         let format = KeyValue::new(VERSION_KEY.to_string(), RESULTS_VERSION.to_string());
-        let properties = WriterProperties::builder()
+        let properties = like
+            .iter()
+            .filter(|(_, column)| matches!(column, Column::Reals(_)))
+            .fold(WriterProperties::builder(), |properties, (name, _)| {
+                let column = ColumnPath::from(*name);
+                properties
+                    .set_column_dictionary_enabled(column.clone(), false)
+                    .set_column_statistics_enabled(column, EnabledStatistics::None)
+            })
             .set_compression(Compression::SNAPPY)
+            .set_data_page_row_count_limit(PAGE_ROWS)
             .set_key_value_metadata(Some(vec![version, format]))
             .build();
         let writer = SerializedFileWriter::new(file, Arc::new(schema), Arc::new(properties));
@@ -98,10 +121,17 @@ impl TableFile {
         self.append_group(columns).map_err(StoreError::parquet(&self.path))
     }
     fn append_group(&mut self, columns: &[Column]) -> parquet::errors::Result<()> {
+        let described = self.writer.schema_descr().columns().to_vec();
         let mut group = self.writer.next_row_group()?;
-        for column in columns {
+        for (column, described) in columns.iter().zip(described) {
+            if let Column::Coded(coded) = column {
+                let (chunk, close) = coded.chunk(described)?;
+                group.append_column(&Bytes::from(chunk), close)?;
+                continue;
+            }
             let mut writer = group.next_column()?.expect("as many columns as at creation");
             match column {
+                Column::Coded(_) => unreachable!("it is appended as a whole"),
                 Column::Text(values) => {
                     writer.typed::<ByteArrayType>().write_batch(values, None, None)?
                 }
@@ -158,11 +188,17 @@ impl TableFile {
         }
         Ok(())
     }
-    /// Write the end of the file.
+    /// Write the end of the file, to the disk.
     pub fn close(self) -> Result<(), StoreError> {
-        let TableFile { path, mut writer } = self;
-        writer.finish().map_err(StoreError::parquet(&path))?;
-        writer.inner().sync_all().map_err(StoreError::io("write", &path))
+        let path = self.path.clone();
+        let file = self.end()?;
+        file.sync_all().map_err(StoreError::io("write", &path))
+    }
+    /// Write the end of a file that is read again before the results are whole: it need not come
+    /// to the disk.
+    pub fn end(self) -> Result<File, StoreError> {
+        let TableFile { path, writer } = self;
+        writer.into_inner().map_err(StoreError::parquet(&path))
     }
 }
 
