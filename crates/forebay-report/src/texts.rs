@@ -9,6 +9,12 @@ use parquet::errors::Result;
 use parquet::file::reader::RowGroupReader;
 use std::collections::BTreeMap;
 
+/// What a column has room for at once before it is known that the file has that many rows.
+const TRUSTED_ROWS: usize = 1 << 20;
+
+/// The entries of the dictionary of a column, and of each row the number of its entry.
+type Coded = (Vec<Vec<u8>>, Vec<u32>);
+
 /// The texts of a file that have been read, by number.
 #[derive(Default)]
 pub(super) struct Texts {
@@ -47,7 +53,7 @@ impl Texts {
 pub(super) fn column<T: DataType>(group: &dyn RowGroupReader, column: usize) -> Result<Vec<T::T>> {
     let rows = group.metadata().num_rows() as usize;
     let mut reader = get_typed_column_reader::<T>(group.get_column_reader(column)?);
-    let mut values = Vec::with_capacity(rows);
+    let mut values = Vec::with_capacity(rows.min(TRUSTED_ROWS));
     while values.len() < rows {
         let (read, _, _) = reader.read_records(rows, None, None, &mut values)?;
         if read == 0 {
@@ -58,15 +64,14 @@ pub(super) fn column<T: DataType>(group: &dyn RowGroupReader, column: usize) -> 
     Ok(values)
 }
 
-/// The entries of the dictionary of a column, and of each row the number of its entry. None if
-/// values may be missing or not all pages have such numbers.
-fn coded(group: &dyn RowGroupReader, column: usize) -> Result<Option<(Vec<Vec<u8>>, Vec<u32>)>> {
+/// None if values may be missing or not all pages have numbers of a dictionary.
+fn coded(group: &dyn RowGroupReader, column: usize) -> Result<Option<Coded>> {
     let described = group.metadata().column(column).column_descr();
     if described.max_def_level() > 0 || described.max_rep_level() > 0 {
         return Ok(None);
     }
     let rows = group.metadata().num_rows() as usize;
-    let (mut entries, mut numbers) = (None, Vec::with_capacity(rows));
+    let (mut entries, mut numbers) = (None, Vec::with_capacity(rows.min(TRUSTED_ROWS)));
     let mut pages = group.get_column_page_reader(column)?;
     while let Some(page) = pages.get_next_page()? {
         let read = match page {
@@ -79,7 +84,9 @@ fn coded(group: &dyn RowGroupReader, column: usize) -> Result<Option<(Vec<Vec<u8
                 num_values,
                 encoding: Encoding::RLE_DICTIONARY | Encoding::PLAIN_DICTIONARY,
                 ..
-            } => unpack(&buf, num_values as usize, &mut numbers).is_some(),
+            } if num_values as usize <= rows - numbers.len() => {
+                unpack(&buf, num_values as usize, &mut numbers).is_some()
+            }
             _ => false,
         };
         if !read {
