@@ -3,6 +3,7 @@
 use crate::format::error::Mistake;
 pub(crate) use crate::format::error::Problem;
 use crate::format::source::{Loc, Sources, readable};
+use std::collections::BTreeSet;
 
 /// Characters of a value or a name that a message shows.
 const MAX_SHOWN: usize = 120;
@@ -63,7 +64,8 @@ impl Fault {
     /// Suggest the nearest of `names`, or list them, the first ones if they are many, if none is
     /// near.
     pub fn suggest<'a>(self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
-        let names: Vec<&str> = names.into_iter().collect();
+        let mut seen = BTreeSet::new();
+        let names: Vec<&str> = names.into_iter().filter(|name| seen.insert(*name)).collect();
         match nearest(name, &names) {
             Some(near) => self.hint(format!("did you mean `{near}`?")),
             None if names.is_empty() => self,
@@ -132,5 +134,16 @@ impl Problem {
             // The parser's own words, in several lines; they quote one character at most.
             Syntax(_) | MissingKey { .. } | NoFlows => Vec::new(),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_that_is_known_twice_is_listed_once() {
+        let fault = Fault::nowhere(Problem::NoFlows).suggest("x", ["cache", "key", "cache"]);
+        assert_eq!(fault.hint.as_deref(), Some("one of: cache, key"));
     }
 }
