@@ -21,9 +21,10 @@ const MAX_LEAD_BYTES: i64 = 3000;
 pub(super) struct Express {
     /// What the link takes for a byte, at its rate of the start, in ps.
     byte_ps: u64,
-    /// ACKs wait where those in the queue of the link take it longer: there none replaces another.
+    /// While the ACKs in the queue of the link take it longer, others wait here: there none
+    /// replaces another.
     patience: Span,
-    /// Until then the link has to do with the ACKs that were put in its queue.
+    /// When the last of the ACKs in the queue of the link leaves, if no data are between them.
     busy_until: Time,
     /// Bytes that it was ahead of the data of its port while these waited.
     lead_bytes: i64,
@@ -56,7 +57,8 @@ impl Express {
         let byte_ps = 8_000_000_000_000 / rate.bps();
         Express { byte_ps, patience, busy_until: Time::ZERO, lead_bytes: 0, waiting: None }
     }
-    /// True if those that were put in the queue of the link have not left for long.
+    /// True if the ACKs in the queue of the link take it long. Data between them do not count: they
+    /// would hold back those who share the link with TCP.
     #[inline]
     pub fn is_long(&self, now: Time) -> bool {
         self.busy_until > now + self.patience

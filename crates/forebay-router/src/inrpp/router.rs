@@ -379,8 +379,8 @@ impl Inrpp {
         refused.map_or(Verdict::Held, |packet| Verdict::Drop(packet, reason))
     }
 
-    /// An ACK leaves through `port`. True if it must wait: others do, it is the turn of data, or the
-    /// link has ACKs for long.
+    /// An ACK leaves through `port`. True if it must wait: others do, it is the turn of data, or
+    /// those in the queue of the link take it long.
     #[inline]
     fn waits(&mut self, now: Time, port: PortId, wire_len: u16) -> bool {
         let Port { express, interface, .. } = &mut self.ports[port.index()];
