@@ -59,6 +59,18 @@ struct Port {
     interface: Interface<Packet>,
 }
 
+impl Port {
+    /// True if an ACK must wait: others do, it is the turn of data, or those in the queue of the
+    /// link take it long.
+    #[inline]
+    fn has_acks_wait(&self, now: Time) -> bool {
+        let Port { express, interface, .. } = self;
+        !express.is_empty()
+            || express.is_long(now)
+            || (express.yields() && interface.has_eligible())
+    }
+}
+
 #[cfg(target_pointer_width = "64")]
 const _: () = assert!(core::mem::offset_of!(Port, log.offered_bytes) == 2 * 64);
 
@@ -119,13 +131,13 @@ impl Inrpp {
         let port = |(id, info): (u16, &PortInfo)| {
             let limits = settings.limits(PortId(id), info.rate, info.queue_bytes);
             let push_room_bytes = settings.push_room_bytes();
-            let push_bytes = match push_room_bytes {
-                u64::MAX => 0,
-                _ => info.rate.bytes_in(settings.probe_interval).max(LEAST_PUSH_BYTES),
-            };
-            let patience = match push_room_bytes {
-                u64::MAX => Span::MAX,
-                _ => settings.probe_interval,
+            // Where the queue of the link may be full in state P, no packet waits here before.
+            let (push_bytes, patience) = match push_room_bytes {
+                u64::MAX => (0, Span::MAX),
+                _ => {
+                    let probed_bytes = info.rate.bytes_in(settings.probe_interval);
+                    (probed_bytes.max(LEAST_PUSH_BYTES), settings.probe_interval)
+                }
             };
             let interface = Interface::new(limits, info.mtu_bytes, settings)
                 .with_crowd(settings.cache.crowd_at(PortId(id)))
@@ -379,22 +391,14 @@ impl Inrpp {
         refused.map_or(Verdict::Held, |packet| Verdict::Drop(packet, reason))
     }
 
-    /// An ACK leaves through `port`. True if it must wait: others do, it is the turn of data, or
-    /// those in the queue of the link take it long.
+    /// An ACK leaves through `port` without a wait.
     #[inline]
-    fn waits(&mut self, now: Time, port: PortId, wire_len: u16) -> bool {
+    fn pass_ack(&mut self, now: Time, port: PortId, wire_len: u16) {
         let Port { express, interface, .. } = &mut self.ports[port.index()];
-        if !express.is_empty() || express.is_long(now) {
-            return true;
-        }
         if interface.has_eligible() {
-            if express.yields() {
-                return true;
-            }
             express.sent(wire_len);
         }
         express.passed(now, wire_len);
-        false
     }
     fn wait(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
         if !self.has_eligible(port, cx.now) {
@@ -495,9 +499,10 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], &packet, cx.arena);
             self.guard.sign(cx.now, port, &packet, cx.arena);
             self.detours.sent(cx.now, port, packet.wire_len());
-            if self.waits(cx.now, port, packet.wire_len()) {
+            if self.ports[port.index()].has_acks_wait(cx.now) {
                 return self.wait(port, packet, cx);
             }
+            self.pass_ack(cx.now, port, packet.wire_len());
             return Verdict::Forward(port, packet);
         }
         if tagged {
@@ -520,11 +525,11 @@ impl Forwarding for Inrpp {
         let (express, wire_len) = (is_express(packet), packet.wire_len());
         let out = &self.ports[port.index()];
         let waits = if express {
-            out.express.yields() && out.interface.has_eligible() || out.express.is_long(cx.now)
+            out.has_acks_wait(cx.now)
         } else {
-            !out.interface.is_open() || wire_len > out.mtu_bytes
+            !out.interface.is_open() || wire_len > out.mtu_bytes || !out.express.is_empty()
         };
-        if waits || !out.express.is_empty() || out.foreign {
+        if waits || out.foreign {
             return None;
         }
         let mut signals = Signals::of(packet, cx.arena);
@@ -541,8 +546,11 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], packet, cx.arena);
             self.guard.sign(cx.now, port, packet, cx.arena);
             self.detours.sent(cx.now, port, wire_len);
-            let waits = self.waits(cx.now, port, wire_len);
-            debug_assert!(!waits, "it was looked at before");
+            debug_assert!(
+                !self.ports[port.index()].has_acks_wait(cx.now),
+                "it was looked at before"
+            );
+            self.pass_ack(cx.now, port, wire_len);
             return Some(port);
         }
         if signals.back_pressure.is_some() {
