@@ -62,6 +62,8 @@ pub struct RouterPort {
     pub mtu_bytes: u16,
     /// Room of its queue in bytes; of one limited in packets, for packets of 1500 bytes.
     pub queue_bytes: u64,
+    /// True if that is what packets find there: it is a FIFO queue that drops only when it is full.
+    pub drop_tail: bool,
     /// The node at its other end, if that is a router of the same kind.
     pub neighbour: Option<NodeId>,
     /// True if it is a router of another kind.

@@ -3,7 +3,7 @@
 use crate::host::Host;
 use crate::node::Node;
 use crate::ports::PortTable;
-use crate::spec::{ForwardingSpec, NetSpec, NodeKind, NodeSpec};
+use crate::spec::{ForwardingSpec, NetSpec, NodeKind, NodeSpec, QueueSpec};
 use alloc::vec::Vec;
 use forebay_base::{Addr, LinkId, NodeId, Rng, Stream};
 use forebay_router::{RouterInit, RouterPort};
@@ -45,6 +45,7 @@ fn router_ports(spec: &NetSpec, forwarding: &ForwardingSpec, links: &[LinkId]) -
             rate: link.channel.rate(),
             mtu_bytes: link.wire.mtu_bytes,
             queue_bytes: link.queue.limit().full_bytes(),
+            drop_tail: matches!(link.queue, QueueSpec::DropTail(_)),
             neighbour,
             foreign,
         }

@@ -43,10 +43,6 @@ use alloc::vec::Vec;
 use forebay_base::{Rng, Span, Time};
 use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Nonce};
 
-/// A round is short, and new flows go first in it, up to this multiple of the plain packets' room
-/// at the rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead
-/// declares its other ones lost.
-const SHORT_ROUND: u64 = 4;
 /// Packets of each plain flow for which there is room at least, as long as they are no more than a
 /// link of their own would hold: with fewer TCP would have to wait for its timer after a loss. Of
 /// more flows each has room for one at least.
@@ -70,6 +66,8 @@ pub struct Interface<T> {
     credits: Credits,
     cache: Cache<T>,
     limits: CacheLimits,
+    /// In a round of no more than this new flows go first.
+    short_round_bytes: u64,
     /// What each flow adds to S_low and S_high.
     crowd: Crowd,
     cancel_for: Span,
@@ -133,6 +131,7 @@ impl<T> Interface<T> {
             cancel_until: Time::ZERO,
             pooled_turns: settings.pooled_turns,
             push_bytes: 0,
+            short_round_bytes: 0,
             offered: (0, Time::ZERO),
             longest_bytes: 0,
             history: (settings.order == TurnOrder::Attained).then(Box::default),
@@ -153,6 +152,11 @@ impl<T> Interface<T> {
     #[must_use]
     pub fn with_push_bytes(self, push_bytes: u64) -> Interface<T> {
         Interface { push_bytes, ..self }
+    }
+    /// The same, where new flows go first in rounds of up to that many bytes.
+    #[must_use]
+    pub fn with_short_round(self, short_round_bytes: u64) -> Interface<T> {
+        Interface { short_round_bytes, ..self }
     }
     /// The same, with thresholds that follow the flows that are there.
     #[must_use]
@@ -234,7 +238,7 @@ impl<T> Interface<T> {
             && self.make_room(flow, packet.wire_len, limit_bytes, &mut kept.pushed_out)
         {
             let head = self.cache.head();
-            let ahead = self.cache.round_bytes() <= SHORT_ROUND * plain_limit_bytes;
+            let ahead = self.cache.round_bytes() <= self.short_round_bytes;
             let history = self.history.as_ref();
             let attained_bytes = history.map_or(0, |history| history.attained_bytes(now, flow));
             let first = self.cache.push(flow, packet, Newcomer { ahead, attained_bytes });

@@ -25,6 +25,8 @@ mod spec;
 mod state;
 
 #[cfg(test)]
+mod express_tests;
+#[cfg(test)]
 mod interface_tests;
 #[cfg(test)]
 mod model_tests;

@@ -14,7 +14,7 @@ use super::guard::Guard;
 use super::interface::{Interface, Kept};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
-use super::settings::{LEAST_PUSH_BYTES, PLAIN_ROOM, Settings};
+use super::settings::{LEAST_PUSH_BYTES, PLAIN_ROOM, SHORT_ROUND, Settings};
 use super::signals::{Signals, has_room_for_tag, note_foreign, set_tag};
 use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
@@ -34,6 +34,8 @@ pub struct PortInfo {
     pub mtu_bytes: u16,
     /// Room of its queue in bytes.
     pub queue_bytes: u64,
+    /// See [`RouterPort::drop_tail`](crate::RouterPort::drop_tail).
+    pub drop_tail: bool,
     /// The INRPP router at its other end, if there is one.
     pub neighbour: Option<RouterId>,
     /// True if there is a router that does not speak INRPP.
@@ -63,10 +65,10 @@ impl Port {
     /// True if an ACK must wait: others do, it is the turn of data, or those in the queue of the
     /// link take it long.
     #[inline]
-    fn has_acks_wait(&self, now: Time) -> bool {
+    fn has_acks_wait(&self, now: Time, rate: Rate) -> bool {
         let Port { express, interface, .. } = self;
         !express.is_empty()
-            || express.is_long(now)
+            || express.is_long(now, rate)
             || (express.yields() && interface.has_eligible())
     }
 }
@@ -139,14 +141,17 @@ impl Inrpp {
                     (probed_bytes.max(LEAST_PUSH_BYTES), settings.probe_interval)
                 }
             };
+            let room_bytes = info.rate.bytes_in(PLAIN_ROOM);
+            let queue_bytes = if info.drop_tail { info.queue_bytes } else { 0 };
             let interface = Interface::new(limits, info.mtu_bytes, settings)
                 .with_crowd(settings.cache.crowd_at(PortId(id)))
-                .with_push_bytes(push_bytes);
+                .with_push_bytes(push_bytes)
+                .with_short_round(SHORT_ROUND * room_bytes);
             Port {
                 interface,
                 express: Express::new(info.rate, patience),
                 log: Log::default(),
-                plain_limit_bytes: info.rate.bytes_in(PLAIN_ROOM),
+                plain_limit_bytes: room_bytes.max(queue_bytes),
                 push_room_bytes,
                 neighbour: info.neighbour,
                 foreign: info.foreign,
@@ -393,12 +398,12 @@ impl Inrpp {
 
     /// An ACK leaves through `port` without a wait.
     #[inline]
-    fn pass_ack(&mut self, now: Time, port: PortId, wire_len: u16) {
+    fn pass_ack(&mut self, now: Time, port: PortId, rate: Rate, wire_len: u16) {
         let Port { express, interface, .. } = &mut self.ports[port.index()];
         if interface.has_eligible() {
             express.sent(wire_len);
         }
-        express.passed(now, wire_len);
+        express.passed_at_once(now, rate, wire_len);
     }
     fn wait(&mut self, port: PortId, packet: Packet, cx: &mut NodeContext<'_>) -> Verdict {
         if !self.has_eligible(port, cx.now) {
@@ -407,6 +412,7 @@ impl Inrpp {
         match self.ports[port.index()].express.wait(packet, cx.arena) {
             Waits::Last => {}
             Waits::InsteadOf(old) => cx.drops.record(old, DropReason::AckReplaced, cx.arena),
+            Waits::Needless(packet) => return Verdict::Drop(packet, DropReason::AckReplaced),
             Waits::NoRoom(packet) => return Verdict::Drop(packet, DropReason::Full),
         }
         Verdict::Held
@@ -499,10 +505,11 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], &packet, cx.arena);
             self.guard.sign(cx.now, port, &packet, cx.arena);
             self.detours.sent(cx.now, port, packet.wire_len());
-            if self.ports[port.index()].has_acks_wait(cx.now) {
+            let rate = cx.ports.rate(port);
+            if self.ports[port.index()].has_acks_wait(cx.now, rate) {
                 return self.wait(port, packet, cx);
             }
-            self.pass_ack(cx.now, port, packet.wire_len());
+            self.pass_ack(cx.now, port, rate, packet.wire_len());
             return Verdict::Forward(port, packet);
         }
         if tagged {
@@ -525,7 +532,7 @@ impl Forwarding for Inrpp {
         let (express, wire_len) = (is_express(packet), packet.wire_len());
         let out = &self.ports[port.index()];
         let waits = if express {
-            out.has_acks_wait(cx.now)
+            out.has_acks_wait(cx.now, cx.ports.rate(port))
         } else {
             !out.interface.is_open() || wire_len > out.mtu_bytes || !out.express.is_empty()
         };
@@ -546,11 +553,12 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], packet, cx.arena);
             self.guard.sign(cx.now, port, packet, cx.arena);
             self.detours.sent(cx.now, port, wire_len);
+            let rate = cx.ports.rate(port);
             debug_assert!(
-                !self.ports[port.index()].has_acks_wait(cx.now),
+                !self.ports[port.index()].has_acks_wait(cx.now, rate),
                 "it was looked at before"
             );
-            self.pass_ack(cx.now, port, wire_len);
+            self.pass_ack(cx.now, port, rate, wire_len);
             return Some(port);
         }
         if signals.back_pressure.is_some() {

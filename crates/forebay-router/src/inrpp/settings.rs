@@ -98,8 +98,13 @@ impl CacheSize {
 /// A packet of the usual size.
 pub(super) const PACKET_BYTES: u64 = 1500;
 /// Room for plain packets at an interface that has a backlog, in time at the rate at which their
-/// turns are served: what their queue would hold (paper: 50 ms).
+/// turns are served (paper: 50 ms). Where the link has a longer FIFO queue, it is as long as that:
+/// with 50 ms of 1 Mbit/s a TCP flow whose round trip is 200 ms had a tenth of the link.
 pub(super) const PLAIN_ROOM: Span = Span::from_millis(50);
+/// A round is short, and new flows go first in it, up to this multiple of [`PLAIN_ROOM`] at the
+/// rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead declares
+/// its other ones lost.
+pub(super) const SHORT_ROUND: u64 = 4;
 /// S_push at least, on links so slow that T_p holds less: the eight packets that it has where T_p
 /// is 10 ms and links have 10 Mbit/s. Packets of routers that share a detour come together by
 /// chance, at any rate. Where a third packet at a link of 1 Mbit/s closed it, the two routers of

@@ -20,6 +20,7 @@ impl RouterSettings for Settings {
                 rate: port.rate,
                 mtu_bytes: port.mtu_bytes,
                 queue_bytes: port.queue_bytes,
+                drop_tail: port.drop_tail,
                 neighbour: neighbour.map(id),
                 foreign: port.foreign,
             }

@@ -389,10 +389,10 @@ macro_rules! integers {
     ($($int:ty),*) => { $(
         impl Field for $int {
             fn read(item: &Item, key: &str) -> Result<Self, Fault> {
-                let range = || format!("an integer from {} to {}", <$int>::MIN, <$int>::MAX);
                 let Value::Integer(i) = item.value else {
-                    return Err(item.expected(key, range()));
+                    return Err(item.expected(key, "an integer"));
                 };
+                let range = || format!("an integer from {} to {}", <$int>::MIN, <$int>::MAX);
                 <$int>::try_from(i).map_err(|_| range_fault(item, key, range()))
             }
             fn write(&self) -> toml::Value {

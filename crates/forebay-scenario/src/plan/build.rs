@@ -107,10 +107,13 @@ impl Scenario {
                 mtu_bytes: direction.wire.mtu_bytes.saturating_add(room_bytes),
                 ..direction.wire.clone()
             },
-            queue: QueueSpec::Custom(
-                direction.queue,
-                Arc::clone(direction.discipline.own_machine()),
-            ),
+            queue: match direction.discipline.is_default() {
+                true => QueueSpec::DropTail(direction.queue),
+                false => QueueSpec::Custom(
+                    direction.queue,
+                    Arc::clone(direction.discipline.own_machine()),
+                ),
+            },
             scheme: network.scheme(from, direction),
             weight: link.weight,
         };

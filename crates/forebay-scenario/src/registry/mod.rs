@@ -228,7 +228,7 @@ impl<K: Kind> Chosen<K> {
 }
 
 impl Chosen<Disciplines> {
-    /// True if it is the default of queues.
+    /// True if it is the default of queues, drop-tail.
     pub fn is_default(&self) -> bool {
         self.line.name == DISCIPLINES[0].name
     }

@@ -107,3 +107,89 @@ fn a_download_over_a_narrow_return_path_takes_no_longer_than_tcp() {
         assert!(up_kbps == 1000 || replaced > 0, "it was exercised");
     }
 }
+
+/// Mean completion time of `flows` flows, in seconds.
+fn mean_s(text: &str, protocol: &str, flows: u32) -> (f64, Simulation) {
+    let mut sim = simulation(text, protocol);
+    sim.run_until(Time::from_secs(100)).unwrap();
+    let took = |flow| {
+        let flow = sim.flow(FlowId(flow));
+        let done = flow.completed_at.expect("100 s are enough");
+        done.since(flow.opened_at.expect("it has started")).as_secs_f64()
+    };
+    ((0..flows).map(took).sum::<f64>() / f64::from(flows), sim)
+}
+
+/// 100 flows per second, each of which is a SYN-ACK and a FIN to the return path at least, are two
+/// thirds of what it carries: the ACK that only gives the scaled window does not follow where the
+/// SYN-ACK waits, nor does one whose FIN has gone before it. With both the path was overloaded, and
+/// a flow took 4 s.
+#[test]
+fn short_flows_over_a_narrow_return_path_do_not_overload_it() {
+    let flows = "count = 1000\nbytes = '5kB'\narrivals = { per_s = 100, until = '10s' }";
+    let text = network(1, &link("10Mbit/s", "200kbit/s', queue = '100packets"), flows);
+    let ((ours, sim), (theirs, _)) = (mean_s(&text, "inrpp", 1000), mean_s(&text, "cubic", 1000));
+    println!("| 100 flows of 5 kB per s | {ours:.4} s | CUBIC {theirs:.4} s |");
+    assert!(ours < 1.5 * theirs, "{ours} s, CUBIC {theirs} s");
+    assert!(sim.drops().count(DropReason::AckReplaced) > 0, "it was exercised");
+}
+
+/// A return path that slows down: what its queue takes at the new rate counts.
+#[test]
+fn a_return_path_that_slows_down_is_as_good_as_one_that_was_slow() {
+    let text = |up: &str, event: &str| {
+        let up = format!("{up}', queue = '100packets");
+        network(1, &link("8Mbit/s", &up), &format!("bytes = '4MB'\n{event}"))
+    };
+    let event = "[[events]]\nat = '300ms'\nlink = 'r0-r1'\nrate = '20kbit/s'\n\
+                 direction = 'reverse'";
+    let (slow, _) = mean_s(&text("20kbit/s", ""), "inrpp", 1);
+    let (slower, _) = mean_s(&text("800kbit/s", event), "inrpp", 1);
+    let (theirs, _) = mean_s(&text("800kbit/s", event), "cubic", 1);
+    println!("| slow {slow:.3} s | slows down {slower:.3} s | CUBIC {theirs:.3} s |");
+    assert!(slower < 1.1 * slow && slower < theirs, "{slower} s, {slow} s, CUBIC {theirs} s");
+}
+
+/// ACKs that overtake each other before a narrow link: one that is overtaken there does not wait.
+#[test]
+fn acks_that_are_overtaken_do_not_wait() {
+    let jitter = |jitter: &str| {
+        let text = network(
+            4,
+            &link("100Mbit/s", "100kbit/s', queue = '100packets"),
+            "count = 4\nbytes = '2MB'",
+        );
+        let hosts = "name = 'd{}'\n";
+        assert!(text.contains(hosts), "{text}");
+        text.replace(hosts, &format!("{hosts}jitter = '{jitter}'\nreverse = {{ jitter = '0s' }}\n"))
+    };
+    let (steady, _) = mean_s(&jitter("0ms"), "inrpp", 4);
+    let (ours, sim) = mean_s(&jitter("2ms"), "inrpp", 4);
+    let (theirs, _) = mean_s(&jitter("2ms"), "cubic", 4);
+    println!("| no jitter {steady:.3} s | 2 ms {ours:.3} s | CUBIC {theirs:.3} s |");
+    assert!(ours < 1.2 * steady && ours < theirs, "{ours} s, {steady} s, CUBIC {theirs} s");
+    let resent: u64 = (0..4).map(|flow| sim.flow(FlowId(flow)).sender.retransmits).sum();
+    assert_eq!(resent, 0, "nothing is lost");
+}
+
+/// A short round trip, whose cache holds less than what arrives in T_p: ACKs that are thinned wait
+/// for no more than the one before them.
+#[test]
+fn thinned_acks_are_new_where_round_trips_are_short() {
+    let text = "until_s = 9
+        routers = ['r0', 'r1']
+        link_defaults = { queue = '100packets', delay = '10us' }
+        links = [{ a = 'r0', b = 'r1', rate = '100Mbit/s', reverse = { rate = '1Mbit/s' } }]
+        hosts = [
+            { name = 's', attach = 'r0', rate = '1Gbit/s' },
+            { name = 'd', attach = 'r1', rate = '1Gbit/s' },
+        ]
+        flows = [{ src = 's', dst = 'd', endless = true }]";
+    let mut sim = simulation(text, "inrpp");
+    sim.run_until(Time::from_secs(2)).unwrap();
+    let before = sim.flow(FlowId(0)).received_bytes;
+    sim.run_until(Time::from_secs(8)).unwrap();
+    let mbps = (sim.flow(FlowId(0)).received_bytes - before) as f64 * 8e-6 / 6.0;
+    println!("| 100 and 1 Mbit/s, 80 us | {mbps:.2} Mbit/s |");
+    assert!(mbps > 0.95 * 100.0 / WIRE, "{mbps} Mbit/s");
+}

@@ -4,7 +4,7 @@ use super::{Inrpp, Port};
 use crate::forwarding::NodeContext;
 use crate::inrpp::detour::Lag;
 use crate::inrpp::signals::set_tag;
-use forebay_base::{Packet, PortId, Time};
+use forebay_base::{DropReason, Packet, PortId, Time};
 use forebay_signal::inrpp::{DETOUR_TAG_BYTES, DetourTag};
 
 /// Routers that a packet may pass between leaving the direct way and coming back to it.
@@ -21,12 +21,15 @@ impl Inrpp {
             if data_waits {
                 out.express.sent(packet.wire_len());
             }
-            out.express.passed(cx.now, packet.wire_len());
+            out.express.passed(cx.now, cx.ports.rate(port), packet.wire_len());
             return Some(packet);
         }
         let (flow, cached) = out.interface.pull(cx.now, &mut self.rng)?;
         out.express.data_sent(cached.wire_len);
         let mut packet = cached.what;
+        if let Some(ack) = out.express.outdated_by(&packet, cx.arena) {
+            cx.drops.record(ack, DropReason::AckReplaced, cx.arena);
+        }
         self.notify(port, flow, &mut packet, cx);
         self.guard.sign(cx.now, port, &packet, cx.arena);
         self.count_sent(port, flow, packet.wire_len(), packet.payload_len(), cx.now);
