@@ -2,6 +2,7 @@
 #![allow(clippy::print_stdout)] // the table
 
 use super::ends::mean_fct;
+use super::lab::WIRE;
 
 /// `count` flows of this size from r0 to r1, over a link of 10 Mbit/s and 5 ms, and round it over
 /// two links that take so many milliseconds each.
@@ -64,6 +65,29 @@ fn bulk_has_its_detours_all_the_same() {
         let ratio = with_detours(2, "16MB", delay_ms);
         assert!(ratio < most, "{delay_ms} ms: {ratio}");
     }
+}
+
+/// A flow alone, whose cache holds little because its round trip is short, runs dry between its
+/// bursts: its excess lasts all the same.
+#[test]
+fn a_flow_with_a_short_round_trip_has_a_longer_detour() {
+    let text = "link_defaults = { queue = '100packets', delay = '100us', rate = '30Mbit/s' }
+        routers = ['r0', 'r1', 'r2']
+        links = [
+            { a = 'r0', b = 'r1' },
+            { a = 'r0', b = 'r2' },
+            { a = 'r2', b = 'r1', delay = '10ms' },
+        ]
+        hosts = [
+            { name = 's', attach = 'r0', rate = '300Mbit/s' },
+            { name = 'd', attach = 'r1', rate = '1Gbit/s' },
+        ]
+        flows = [{ src = 's', dst = 'd', bytes = '20MB' }]";
+    let (seconds, needless) = mean_fct(text, "inrpp", 1);
+    let pooled = 20e6 * 8.0 * WIRE / 60e6;
+    println!("| 20 MB over 30 + 30 Mbit/s, 10 ms longer | {:.3} |", seconds / pooled);
+    assert!(seconds < 1.05 * pooled, "{seconds} s, at both rates {pooled}");
+    assert_eq!(needless, 0);
 }
 
 /// A packet that is missing may be on the detour, and is waited for: for no longer than a few round

@@ -98,8 +98,10 @@ struct Port {
     probe_interval: Span,
     /// The interface has excess.
     wants: bool,
-    /// When that began last.
+    /// When that began, and when it ended last. What comes again within T_p has not ended: a small
+    /// cache runs dry for a round trip between the bursts of a flow.
     wants_since: Time,
+    wanted_until: Time,
     /// Where the detours over it stand in `Detours::pairs`.
     pairs: Range<usize>,
     /// Of those the ones with r > 0.
@@ -147,6 +149,7 @@ impl Detours {
             probe_interval: settings.probe_interval_over(rate),
             wants: false,
             wants_since: Time::ZERO,
+            wanted_until: Time::ZERO,
             pairs: 0..0,
             open: Vec::new(),
             turn: PortId(0),
@@ -192,9 +195,12 @@ impl Detours {
         if self.ports[port.index()].wants == excess {
             return;
         }
-        self.ports[port.index()].wants = excess;
-        if excess {
-            self.ports[port.index()].wants_since = now;
+        let own = &mut self.ports[port.index()];
+        own.wants = excess;
+        if !excess {
+            own.wanted_until = now;
+        } else if now.since(own.wanted_until) > own.probe_interval {
+            own.wants_since = now;
         }
         for at in self.ports[port.index()].pairs.clone() {
             self.close(now, at);
