@@ -241,11 +241,11 @@ sections! {
             pairs: Pairs,
             /// Number of the random pairs: another one gives other pairs. Default: 1.
             pairing: u32,
-            /// Bytes to send, or a distribution sampled per flow: `{ exponential = "1MB", most =
+            /// Bytes to send, or a distribution sampled per flow: `{ exponential = "1MB", max =
             /// "20MB" }`. Example: "10MB".
             bytes: SizeOf<Bytes>,
             /// Full-sized packets to send, or a distribution sampled per flow: `{ pareto = 1.8,
-            /// mean = 100, most = 2000 }`. Example: 100.
+            /// mean = 100, max = 2000 }`. Example: 100.
             packets: SizeOf<u32>,
             /// If true, the flow is unbounded: it sends until the run ends, or until `stop`.
             /// Default: false.

@@ -30,6 +30,7 @@ impl Scenario {
         notes.extend(self.asymmetry_note());
         notes.extend(self.discipline_note(&routers));
         notes.extend(self.key_note(&routers));
+        notes.extend(self.alone_note(&routers));
         if routers.is_empty() || !settings.detours {
             return notes;
         }
@@ -81,6 +82,20 @@ impl Scenario {
              links.{name}: it governs nothing there, as packets wait in the cache, those of TCP \
              too, and are neither marked nor dropped early"
         ))
+    }
+
+    /// End points whose protocol comes with routers, of which the scenario has none.
+    fn alone_note(&self, routers: &BTreeSet<NodeId>) -> Option<String> {
+        let speaks = self
+            .flows
+            .iter()
+            .any(|flow| self.protocols.iter().any(|protocol| self.is_pooled(flow, protocol)));
+        let alone = routers.is_empty() && speaks;
+        alone.then(|| {
+            "inrpp: no router runs INRPP: nothing is cached or sent round, and its hosts send as \
+             CUBIC does"
+                .to_string()
+        })
     }
 
     /// Keys that authenticate nothing.

@@ -4,10 +4,15 @@ use super::queues;
 use crate::format::fields::shown;
 use crate::format::units;
 use crate::model::attacks::Attack;
+use crate::resolve::routes::shortest_paths;
 use crate::{AlgorithmSpec, Scenario};
-use forebay_base::Time;
+use forebay_base::{LinkId, MAX_TTL, NodeId, Time};
 use forebay_cc::Spec;
 use forebay_net::{Lateness, SchemeSpec};
+
+/// Links of the longest path that packets travel: each router between two of them takes one of the
+/// TTL.
+const MAX_LINKS: usize = MAX_TTL as usize;
 
 impl Scenario {
     /// Notes for readers of its results: settings that are allowed and seldom meant.
@@ -22,7 +27,28 @@ impl Scenario {
         notes.extend(self.order_notes());
         notes.extend(self.single_path_notes());
         notes.extend(self.path_buffer_notes());
+        notes.extend(self.reach_note());
         notes
+    }
+
+    /// Flows whose packets pass more routers than their TTL allows.
+    fn reach_note(&self) -> Option<String> {
+        let far = |links: Option<Vec<LinkId>>| links.is_some_and(|links| links.len() > MAX_LINKS);
+        if self.all_routers().len() < MAX_LINKS {
+            return None;
+        }
+        let mut paths = shortest_paths(self.routes, &self.nodes, &self.links);
+        let mut pairs: Vec<[NodeId; 2]> = self.flows.iter().map(|f| [f.src, f.dst]).collect();
+        // Those to one attachment share the search.
+        pairs.sort_by_key(|&[src, dst]| (paths.attachment(dst), dst, src));
+        let count = pairs.iter().filter(|&&[src, dst]| far(paths.walk(src, dst, 0))).count();
+        (count > 0).then(|| {
+            format!(
+                "{count} of {} flows have {MAX_LINKS} routers or more between their hosts: their \
+                 packets are dropped on the way (ttl), as hosts give them a TTL of {MAX_LINKS}",
+                pairs.len()
+            )
+        })
     }
 
     /// Links for which packets leave late: no key of a scenario says so.

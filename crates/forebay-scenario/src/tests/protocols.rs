@@ -311,6 +311,8 @@ fn what_is_allowed_and_seldom_meant_is_told() {
     assert_eq!(notes(&["inrpp.routers=[\"u\", \"v\"]"]), [none]);
     // No flow runs INRPP: nothing to say.
     assert_eq!(notes(&[]), [""; 0]);
+    let alone = notes(&["inrpp.routers=[]", "flows.0.protocol=inrpp"]);
+    assert!(alone[0].starts_with("inrpp: no router runs INRPP"), "{alone:?}");
     assert_eq!(notes(&["inrpp.routers=[\"u\", \"v\"]", "inrpp.detours=false"]), [""; 0]);
     let said = notes(&[all, "link_defaults.queue={discipline=\"codel\", limit=\"100packets\"}"]);
     assert!(said.iter().any(|note| note.contains("codel of links.")), "{said:?}");

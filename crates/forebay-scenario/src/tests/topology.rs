@@ -201,3 +201,20 @@ fn an_unknown_generator_is_the_only_mistake() {
     assert!(message.contains("topology.kind: expected one of \"chain\""), "{message}");
     assert!(!message.contains("is missing"), "{message}");
 }
+
+#[test]
+fn a_path_that_the_ttl_does_not_cover_has_a_note() {
+    let notes = |routers: u32| {
+        let text = format!(
+            "until_s = 1\ntopology = {{ kind = 'chain', nodes = {routers}, hosts = 0 }}\n\
+             link_defaults = {{ rate = '10Mbit/s', delay = '1ms', queue = '50ms' }}\n\
+             hosts = [{{ name = 'a', attach = 'r0' }}, {{ name = 'b', attach = 'r{}' }}]\n\
+             flows = [{{ src = 'a', dst = 'b', bytes = 1000 }}]\n",
+            routers - 1
+        );
+        parse_with(&text, &[]).unwrap_or_else(|error| panic!("{error}")).notes()
+    };
+    assert!(notes(63).iter().all(|note| !note.contains("TTL")), "{:?}", notes(63));
+    let far = notes(64);
+    assert!(far.iter().any(|note| note.contains("1 of 1 flows have 64 routers")), "{far:?}");
+}
