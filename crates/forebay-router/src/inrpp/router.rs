@@ -529,12 +529,12 @@ impl Forwarding for Inrpp {
             return None;
         }
         let port = cx.routes.port(cx.node, packet)?;
-        let (express, wire_len) = (is_express(packet), packet.wire_len());
+        let wire_len = packet.wire_len();
         let out = &self.ports[port.index()];
-        let waits = if express {
-            out.has_acks_wait(cx.now, cx.ports.rate(port))
-        } else {
-            !out.interface.is_open() || wire_len > out.mtu_bytes || !out.express.is_empty()
+        let express = is_express(packet).then(|| cx.ports.rate(port));
+        let waits = match express {
+            Some(rate) => out.has_acks_wait(cx.now, rate),
+            None => !out.interface.is_open() || wire_len > out.mtu_bytes || !out.express.is_empty(),
         };
         if waits || out.foreign {
             return None;
@@ -543,7 +543,7 @@ impl Forwarding for Inrpp {
         if signals.tag.is_some() || signals.notice.is_some() {
             return None;
         }
-        if express {
+        if let Some(rate) = express {
             if self.guard.is_on() {
                 signals = self.admit(in_port, packet, signals, cx);
             }
@@ -553,7 +553,6 @@ impl Forwarding for Inrpp {
             self.fold_path([in_port, port], packet, cx.arena);
             self.guard.sign(cx.now, port, packet, cx.arena);
             self.detours.sent(cx.now, port, wire_len);
-            let rate = cx.ports.rate(port);
             debug_assert!(
                 !self.ports[port.index()].has_acks_wait(cx.now, rate),
                 "it was looked at before"
