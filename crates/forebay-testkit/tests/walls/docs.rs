@@ -12,7 +12,7 @@ use std::collections::BTreeSet;
 use std::path::{Component, Path};
 
 /// Words that all written pages together may have.
-const MAX_WORDS: usize = 28_500;
+const MAX_WORDS: usize = 28_900;
 
 /// Characters that a cell of a table may have, without the targets of links.
 const MAX_CELL_CHARS: usize = 200;
