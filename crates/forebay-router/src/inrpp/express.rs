@@ -25,8 +25,8 @@ pub(super) struct Express {
     /// While the ACKs in the queue of the link take it longer, others wait here: there none
     /// replaces another.
     patience: Span,
-    /// ACKs have waited here, and the queue of the link has not run out of them since: the next ones
-    /// wait until it has, so that what leaves is new.
+    /// ACKs have waited here, and the queue of the link has not run out of them since: the next
+    /// ones wait until it has, so that what leaves is new.
     thins: bool,
     /// When the last of the ACKs in the queue of the link leaves, if no data are between them.
     busy_until: Time,
@@ -204,28 +204,31 @@ fn byte_ps(rate: Rate) -> u64 {
 /// True if `new` says all that `old`, an ACK of the same flow before it, does: more is
 /// acknowledged, or as much and more is reported by SACK. (Without SACK duplicates are counted.)
 fn replaces(new: &Packet, old: &Packet, arena: &Arena) -> bool {
-    let (Some(newer), Some(older)) = (acknowledges(new), acknowledges(old)) else { return false };
-    newer.flags == older.flags
-        && says_all_of((new, newer), (old, older), arena, |now, _| now.find(kind::SACK).is_some())
+    let flags = |packet| acknowledges(packet).map(|fields| fields.flags);
+    flags(new).is_some()
+        && flags(new) == flags(old)
+        && says_all_of(new, old, arena, |now, _| now.find(kind::SACK).is_some())
 }
 /// The same of a segment that does more than acknowledge: a FIN may repeat what is acknowledged,
 /// if nothing is missing that an ACK of SACK blocks would report.
 fn outdates(new: &Packet, old: &Packet, arena: &Arena) -> bool {
-    let (Some(newer), Some(older)) = (new.tcp_fields(), acknowledges(old)) else { return false };
-    let repeats = newer.flags.has(TcpFlags::FIN);
-    newer.flags.has(TcpFlags::ACK)
-        && newer.flags.has(TcpFlags::ECE) == older.flags.has(TcpFlags::ECE)
-        && says_all_of((new, newer), (old, older), arena, |_, before| {
-            repeats && before.find(kind::SACK).is_none()
+    let Some(TcpFields { flags, .. }) = new.tcp_fields() else { return false };
+    let marked = |flags: TcpFlags| flags.has(TcpFlags::ECE);
+    flags.has(TcpFlags::ACK)
+        && acknowledges(old).is_some_and(|older| marked(older.flags) == marked(flags))
+        && says_all_of(new, old, arena, |_, before| {
+            flags.has(TcpFlags::FIN) && before.find(kind::SACK).is_none()
         })
 }
-/// True if `new` acknowledges more than `old`, or as much and it `counts`, and has what options say.
+/// True if `new` acknowledges more than `old`, or as much and it `counts`, and has what its options
+/// say.
 fn says_all_of(
-    (new, newer): (&Packet, TcpFields),
-    (old, older): (&Packet, TcpFields),
+    new: &Packet,
+    old: &Packet,
     arena: &Arena,
     counts: impl Fn(&OptionList, &OptionList) -> bool,
 ) -> bool {
+    let (Some(newer), Some(older)) = (new.tcp_fields(), old.tcp_fields()) else { return false };
     let empty = OptionList::EMPTY;
     let options = |packet: &Packet| packet.cold_part(arena).map_or(empty, |cold| cold.tcp_options);
     let (now, before) = (options(new), options(old));

@@ -50,7 +50,7 @@ impl Bench {
         let settings = Settings { quantum_bytes: 0, ..Settings::default() };
         let rng = Rng::new(1, Stream::Forwarding, 0);
         Bench {
-            interface: Interface::new(limits, PACKET, &settings),
+            interface: Interface::new(limits, PACKET, &settings).with_short_round(40_000),
             rng,
             next: 0,
             arrived: BTreeMap::new(),

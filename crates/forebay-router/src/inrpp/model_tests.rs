@@ -477,8 +477,8 @@ impl Bench {
         let order = [TurnOrder::Share, TurnOrder::Attained][rng.below(2) as usize];
         let settings = Settings { quantum_bytes, order, ..Settings::default() };
         let limits = CacheLimits { low_bytes: 3_000, high_bytes: 6_000, total_bytes: 10_000 };
-        let (machine, model) =
-            (Interface::new(limits, 1500, &settings), Model::new(limits, &settings));
+        let machine = Interface::new(limits, 1500, &settings).with_short_round(4 * PLAIN_ROOM);
+        let model = Model::new(limits, &settings);
         Bench { machine, model, rng, now: Time::ZERO, last: 0, acked: 5_000, seen: [false; 4] }
     }
     fn nonce(&mut self) -> Option<Nonce> {

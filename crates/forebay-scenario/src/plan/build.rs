@@ -107,12 +107,11 @@ impl Scenario {
                 mtu_bytes: direction.wire.mtu_bytes.saturating_add(room_bytes),
                 ..direction.wire.clone()
             },
-            queue: match direction.discipline.is_default() {
-                true => QueueSpec::DropTail(direction.queue),
-                false => QueueSpec::Custom(
-                    direction.queue,
-                    Arc::clone(direction.discipline.own_machine()),
-                ),
+            queue: if direction.discipline.is_default() {
+                QueueSpec::DropTail(direction.queue)
+            } else {
+                let machine = direction.discipline.own_machine();
+                QueueSpec::Custom(direction.queue, Arc::clone(machine))
             },
             scheme: network.scheme(from, direction),
             weight: link.weight,

@@ -78,7 +78,8 @@ fn a_flow_that_runs_dry_with_each_packet_has_one_in_a_round() {
 fn a_new_flow_of_long_packets_is_ahead_by_one() {
     for mtu_bytes in [1_500, 9_000] {
         let settings = Settings::default();
-        let mut interface: Interface<u32> = Interface::new(ROOMY, mtu_bytes, &settings);
+        let interface: Interface<u32> = Interface::new(ROOMY, mtu_bytes, &settings);
+        let mut interface = interface.with_short_round(4_000_000);
         let mut rng = Rng::new(1, Stream::Forwarding, 0);
         for n in [1, 2, 1, 2, 3, 3] {
             if n == 3 && interface.cache_packets() == 4 {
