@@ -107,10 +107,13 @@ pub struct RunArgs {
     /// LINKS= before it, such as 0-2,2-0=exp:40us
     #[arg(long, value_name = "[LINKS=]DIST")]
     pub late: Vec<Late>,
-    /// Threads per run, at most the core count; results do not depend on it
+    /// Threads per run, at most the core count; results do not depend on it. For one long run over
+    /// a large network; one goes on, with a note, where more are not faster. For several runs use
+    /// --jobs
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
-    /// Runs in parallel [default: all cores]; reduced, with a note, if memory is short
+    /// Runs in parallel, one thread each: seeds, protocols, points of a sweep [default: all cores;
+    /// with --threads N an Nth of them]; reduced, with a note, if memory is short
     #[arg(long, short, value_name = "N", value_parser = jobs)]
     pub jobs: Option<usize>,
     /// Memory that all runs may take together, such as 8GiB [default: what the system has
@@ -542,7 +545,7 @@ pub struct BenchArgs {
     /// Benchmarks to run, separated by commas; without it all but scale and chain
     #[arg(long, value_name = "NAMES", value_delimiter = ',', value_parser = benches())]
     pub only: Vec<String>,
-    /// Threads per run
+    /// Threads per run; one goes on where more are not faster
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
     /// Show the figures of this file, which `bench --json` wrote, beside those of now

@@ -43,9 +43,12 @@ pub struct RunOptions<'a> {
     pub whole_reference: bool,
     /// References computed by other runs of the scenario; None: this run shares none.
     pub known: Option<&'a ReferenceCache>,
-    /// Threads to use in the run, if its network can be divided among that many; 0 and 1: one. A
-    /// run that is observed uses one. Results do not depend on it.
+    /// Threads to use in the run, if its network can be divided among that many, and a trial by
+    /// `clocks` does not show that they are not faster; 0 and 1: one. A run that is observed uses
+    /// one. Results do not depend on it.
     pub threads: usize,
+    /// Use that many threads whatever they cost, to check them.
+    pub without_trial: bool,
     /// Who looks at the simulation from time to time.
     pub looks: Option<Looks<'a>>,
     /// Receives the network before it runs; with an error there is no run.

@@ -61,6 +61,7 @@ fn build_and_run(
         threads: options.threads,
         recording: options.recording.map(|recording| recording()),
         cpu_clock: options.clocks.map(|clocks| clocks.cpu),
+        wall_clock: options.clocks.filter(|_| !options.without_trial).map(|clocks| clocks.wall),
         clocks_windows: options.clocks_windows,
         ..Options::default()
     };
@@ -93,7 +94,7 @@ fn build_and_run(
     result.wall_s = cost.wall.as_secs_f64();
     result.cpu_s = cost.cpu.as_secs_f64();
     result.reference = reference.beside(result.per_flow.iter().map(|flow| flow.fct_s));
-    result.memory = MemoryEstimate::of_run(&spec, simulation.threads(), samples).into();
+    result.memory = MemoryEstimate::of_run(&spec, simulation.divided_for(), samples).into();
     Ok(result)
 }
 

@@ -49,6 +49,10 @@ impl Assignment {
         self.mine.extend((0..self.thread.len()).filter(|&part| self.thread[part] == me));
         &self.mine
     }
+    /// The thread that runs a partition under the current assignment.
+    pub fn thread_of(&self, part: usize) -> usize {
+        self.thread[part]
+    }
     /// The largest load of a thread under the current assignment.
     fn longest(&self) -> u64 {
         let mut loads = vec![0; self.threads];

@@ -1,16 +1,40 @@
 //! A barrier for threads.
+//!
+//! A system call per window costs more than most windows, and a thread that sleeps wakes up late:
+//! so a thread that waits polls. Where the others have no core it takes one from them by that. How
+//! long a thread polls therefore follows from how the waits before it ended.
 
+use std::cell::Cell;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Condvar, Mutex, MutexGuard, PoisonError};
 use std::thread;
 
-/// Polls before the thread yields, some ten microseconds: most waits are shorter.
-const SPINS: u32 = 1 << 9;
+/// Fewest and most polls before the thread yields: some ten microseconds, and about a millisecond.
+const FEWEST_SPINS: u32 = 1 << 9;
+const MOST_SPINS: u32 = 1 << 15;
 /// Yields before the thread sleeps.
 const YIELDS: u32 = 1 << 4;
 
 /// The panic of a thread that waited for one that has panicked.
 pub(crate) struct OtherPanicked;
+
+/// How long one thread polls: twice as long after a wait that polling ended, half as long after one
+/// that it did not.
+pub(crate) struct Patience(Cell<u32>);
+
+impl Patience {
+    /// At the start of a run.
+    pub fn new() -> Patience {
+        Patience(Cell::new(MOST_SPINS))
+    }
+    fn spins(&self) -> u32 {
+        self.0.get()
+    }
+    fn learn(&self, was_enough: bool) {
+        let spins = if was_enough { self.0.get() * 2 } else { self.0.get() / 2 };
+        self.0.set(spins.clamp(FEWEST_SPINS, MOST_SPINS));
+    }
+}
 
 /// A reusable barrier for `parties` threads. A thread spins, then yields, then sleeps, since cores
 /// are shared.
@@ -32,16 +56,16 @@ impl Barrier {
         Barrier { parties, arrived, passed, broken: AtomicBool::new(false), sleepers, wake }
     }
 
-    /// Wait until all parties have called this. Their earlier writes are visible afterwards. Panics
-    /// with [`OtherPanicked`] if one of them has panicked.
-    pub fn wait(&self) {
+    /// Wait until all parties have called this, each with a patience of its own. Their earlier
+    /// writes are visible afterwards. Panics with [`OtherPanicked`] if one of them has panicked.
+    pub fn wait(&self, patience: &Patience) {
         let turn = self.passed.load(Ordering::Acquire);
         if self.arrived.fetch_add(1, Ordering::AcqRel) + 1 == self.parties {
             self.arrived.store(0, Ordering::Relaxed);
             self.passed.store(turn.wrapping_add(1), Ordering::Release);
             self.wake_sleepers();
         } else {
-            self.wait_for_others(turn);
+            self.wait_for_others(turn, patience);
         }
         if self.broken.load(Ordering::Acquire) {
             // The first panic has been shown; this one only ends the thread.
@@ -49,15 +73,16 @@ impl Barrier {
         }
     }
 
-    fn wait_for_others(&self, turn: usize) {
+    fn wait_for_others(&self, turn: usize, patience: &Patience) {
         let over =
             || self.passed.load(Ordering::Acquire) != turn || self.broken.load(Ordering::Relaxed);
-        for _ in 0..SPINS {
+        for _ in 0..patience.spins() {
             if over() {
-                return;
+                return patience.learn(true);
             }
             std::hint::spin_loop();
         }
+        patience.learn(false);
         for _ in 0..YIELDS {
             if over() {
                 return;
@@ -115,16 +140,28 @@ mod tests {
             for me in 0..THREADS {
                 let (barrier, turns) = (&barrier, &turns);
                 scope.spawn(move || {
+                    let patience = Patience::new();
                     for turn in 1..=2_000 {
                         turns[me].store(turn, Ordering::Relaxed);
-                        barrier.wait();
+                        barrier.wait(&patience);
                         assert!(turns.iter().all(|t| t.load(Ordering::Relaxed) >= turn));
-                        barrier.wait();
+                        barrier.wait(&patience);
                         assert!(turns.iter().all(|t| t.load(Ordering::Relaxed) <= turn + 1));
                     }
                 });
             }
         });
+    }
+
+    #[test]
+    fn patience_follows_from_how_waits_ended() {
+        let patience = Patience::new();
+        patience.learn(true);
+        assert_eq!(patience.spins(), MOST_SPINS);
+        (0..20).for_each(|_| patience.learn(false));
+        assert_eq!(patience.spins(), FEWEST_SPINS);
+        patience.learn(true);
+        assert_eq!(patience.spins(), 2 * FEWEST_SPINS);
     }
 
     #[test]
@@ -135,9 +172,10 @@ mod tests {
                 let barrier = &barrier;
                 scope.spawn(move || {
                     let _guard = barrier.panic_guard();
-                    barrier.wait();
+                    let patience = Patience::new();
+                    barrier.wait(&patience);
                     assert!(!fails, "on purpose");
-                    barrier.wait();
+                    barrier.wait(&patience);
                 })
             });
             threads.map(|thread| thread.join().is_err())

@@ -33,9 +33,9 @@ pub(crate) struct Entrant {
     pub bytes: Vec<u8>,
 }
 
-impl From<Injection> for Entrant {
-    fn from(injection: Injection) -> Entrant {
-        let Injection { at, node, port, bytes } = injection;
-        Entrant { at, door: Door::Port(node, port), bytes }
+impl From<&Injection> for Entrant {
+    fn from(injection: &Injection) -> Entrant {
+        let &Injection { at, node, port, ref bytes } = injection;
+        Entrant { at, door: Door::Port(node, port), bytes: bytes.clone() }
     }
 }

@@ -9,6 +9,7 @@
 
 mod assignment;
 mod barrier;
+mod division;
 mod driver;
 mod event_queue;
 mod foreign;
@@ -16,6 +17,7 @@ mod injection;
 mod input;
 mod observe;
 mod outcome;
+mod pace;
 mod partition;
 mod partitioning;
 mod serial_fallback;
@@ -23,6 +25,7 @@ mod simulation;
 mod site;
 mod spec_parts;
 mod trace;
+mod trial;
 mod windows;
 
 pub use event_queue::{Calendar, Entity, EventQueue, INDEX_BITS};
@@ -37,4 +40,4 @@ pub use partitioning::FewerThreads;
 pub use simulation::{ConservationError, Options, RecordedSite, Recording, Simulation, Status};
 pub use site::{Exit, RealWires, Site, SiteOptions};
 pub use trace::{HASH_EPOCH, TraceSum};
-pub use windows::{CpuClock, Effort};
+pub use windows::{CpuClock, Effort, WallClock};

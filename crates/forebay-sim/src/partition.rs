@@ -29,11 +29,13 @@ impl Partition {
     pub fn of(site: Site) -> Partition {
         Partition { site, expected_events: 0 }
     }
-    /// Run all events of a window that ends with `end`.
-    pub fn run_window(&mut self, end: Time) {
+    /// Run all events of a window that ends with `end`. Gives their number.
+    pub fn run_window(&mut self, end: Time) -> u64 {
         let before = self.site.events();
         self.site.run(end, false);
-        self.expected_events = (self.expected_events + self.site.events() - before).div_ceil(2);
+        let events = self.site.events() - before;
+        self.expected_events = (self.expected_events + events).div_ceil(2);
+        events
     }
     /// Expected events of the next window.
     pub fn expected_events(&self) -> u64 {

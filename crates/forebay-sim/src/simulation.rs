@@ -1,32 +1,31 @@
 //! A run: how it is built, advanced and read.
 
+mod build;
 mod recorded;
 
 pub use recorded::{RecordedSite, Recording};
 
+use self::build::Build;
 use self::recorded::Recorded;
+use crate::division::Division;
 use crate::driver::SimDriver;
-use crate::event_queue::EventQueue;
 use crate::foreign::ForeignEnd;
-use crate::injection::{Entrant, Injection};
+use crate::injection::Injection;
 use crate::observe::Observer;
 use crate::outcome::{FlowOutcome, LinkOutcome, completed_at};
 use crate::partition::Partition;
-use crate::partitioning::{FewerThreads, Partitioning, divide};
-use crate::serial_fallback::SerialFallback;
-use crate::spec_parts::events_of_parts;
+use crate::partitioning::FewerThreads;
 use crate::trace::TraceSum;
-use crate::windows::{CpuClock, Effort, Rules, WindowSync};
+use crate::trial::{Trial, Verdict};
+use crate::windows::{CpuClock, Effort, Rules, WallClock};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
-use forebay_net::{
-    Conservation, Fabric, FlowSpec, Horizon, Knowledge, LinkEarlyTransit, NetSpec, Network,
-    SpecError, Workload,
-};
+use forebay_net::{Conservation, Fabric, FlowSpec, LinkEarlyTransit, NetSpec, SpecError, Workload};
 use forebay_router::Forwarding;
 use forebay_transport::{Connection, Role};
-use std::collections::{BTreeSet, VecDeque};
 use std::fmt;
+use std::panic::resume_unwind;
 use std::sync::Arc;
+use std::thread;
 
 /// How to run, as opposed to what.
 #[derive(Default)]
@@ -47,14 +46,19 @@ pub struct Options {
     /// Packets from outside, in order of time.
     pub injections: Vec<Injection>,
     /// Maximum number of threads; 0 and 1: the caller's only. Fewer are used if the network cannot
-    /// be divided among that many. No other result of the run depends on it.
+    /// be divided among that many, or if a trial by [`Options::wall_clock`] shows that they are not
+    /// faster. No other result of the run depends on it.
     pub threads: usize,
     /// Do again what a run over real wires did. Nothing else here but the observer is then used.
     pub recording: Option<Recording>,
     /// Measures [`Simulation::effort`].
     pub cpu_clock: Option<CpuClock>,
-    /// Measure each window with it, for work and critical path. That is a system call or two for
-    /// each window and partition: where windows are short, a large part of the run.
+    /// Both clocks tell whether several threads are faster than one; if not, one goes on. Without
+    /// one of them, and with [`Options::clocks_windows`], the run uses `threads` whatever they
+    /// cost.
+    pub wall_clock: Option<WallClock>,
+    /// Measure each window with the CPU clock, for work and critical path. That is a system call or
+    /// two for each window and partition: where windows are short, a large part of the run.
     pub clocks_windows: bool,
 }
 
@@ -104,21 +108,16 @@ const COARSEST_GRID: Span = Span::from_millis(10);
 /// threads, none of which knows at once what the others do, end a run where one thread ends it.
 pub struct Simulation {
     now: Time,
-    parts: Vec<Partition>,
-    /// The part of each node.
-    owner: Vec<u16>,
-    rules: Rules,
-    /// When the run ends, once that is known.
-    end: Option<Time>,
+    /// What runs.
+    active: Division,
+    /// Whether several threads are faster is not known so far.
+    trial: Option<Box<Trial>>,
     /// See [`Simulation::sample_not_before`].
     look: Time,
     /// Drops of all parts.
     drops: DropLog,
-    meeting: WindowSync,
-    /// The same of one thread, for windows that hold little.
-    alone: WindowSync,
-    thin: SerialFallback,
     effort: Effort,
+    divided_for: usize,
     fewer: Option<FewerThreads>,
     /// The number of events at the next check of conservation, and the events between two checks.
     balance_at: u64,
@@ -131,80 +130,42 @@ pub struct Simulation {
 
 impl Simulation {
     /// Build a run. Nothing has happened yet.
-    pub fn new(spec: &NetSpec, seed: u64, options: Options) -> Result<Simulation, SpecError> {
-        if let Some(recording) = options.recording {
+    pub fn new(spec: &NetSpec, seed: u64, mut options: Options) -> Result<Simulation, SpecError> {
+        if let Some(recording) = options.recording.take() {
             return Simulation::of_recording(spec, seed, recording, options.observer);
         }
         let general = options.general.then(|| without_fast_path(spec));
         let spec = general.as_ref().unwrap_or(spec);
-        let all_queued = options.all_queued || options.general;
-        let binary_heap = options.binary_heap || options.general;
-        let network = Network::build(spec, seed, all_queued)?;
-        check_injections(&options.injections, &network)?;
         let threads = options.threads.max(1);
-        let division = match &options.observer {
-            None if threads > 1 && spec.forgeries().any(|f| f.knows == Knowledge::Sequence) => {
-                Partitioning::whole(spec, Some(FewerThreads::Forged))
-            }
-            Some(_) if threads > 1 => Partitioning::whole(spec, Some(FewerThreads::Observed)),
-            _ => divide(spec, &network, threads),
-        };
-        let Partitioning { owner, parts, threads, lookahead, fewer } = division;
-        let senders = senders(spec, &owner, parts);
-        let mut observer = options.observer;
-        // The simple engine is the reference for early transit. Packets from outside and forged
-        // ones may come from anywhere.
-        let only_own = options.injections.is_empty() && spec.forgeries().next().is_none();
-        let looks_ahead = !binary_heap && !options.bytes && only_own;
-        let mut driver = || {
-            let agenda = if binary_heap { EventQueue::binary() } else { EventQueue::calendar() };
-            SimDriver::new(agenda, !options.without_hash, observer.take(), looks_ahead)
-        };
-        let fabrics = if parts == 1 {
-            vec![Fabric::whole(network, spec, driver())]
-        } else {
-            let networks = network.split(spec, &owner, parts);
-            Fabric::of_partitions(networks, spec, &owner, driver)
-        };
-        let mut events = events_of_parts(spec, &owner, parts);
-        let mut injections = injections_of_parts(options.injections, &owner, parts);
-        let clocks_windows = options.clocks_windows;
-        let rules = Rules { lookahead, clocks_windows, ..rules_of(spec, options.cpu_clock) };
-        let start = |(here, mut fabric): (usize, Fabric<SimDriver>)| {
-            fabric.start();
-            let (events, injections) =
-                (std::mem::take(&mut events[here]), std::mem::take(&mut injections[here]));
-            let horizon = Horizon::new(&fabric, rules.last_start);
-            Partition::new(fabric, events, injections, options.bytes, horizon)
-        };
-        let parts: Vec<Partition> = fabrics.into_iter().enumerate().map(start).collect();
-        let whole = Simulation::of_parts(spec, parts, owner, rules);
-        Ok(Simulation {
-            alone: WindowSync::new(1, senders.clone()),
-            meeting: WindowSync::new(threads, senders),
-            fewer,
-            ..whole
-        })
+        let observer = options.observer.take();
+        let build = Build::new(spec, seed, &options);
+        let is_clocked = options.wall_clock.is_some() && options.cpu_clock.is_some();
+        let is_tried = is_clocked && !options.clocks_windows;
+        if threads == 1 || observer.is_some() || !is_tried {
+            let (active, fewer) = build.divided(threads, observer)?;
+            return Ok(Simulation { fewer, ..Simulation::of_division(spec, active) });
+        }
+        // Both are built at a time.
+        let (whole, divided) = thread::scope(|scope| {
+            let divided = scope.spawn(|| build.divided(threads, None));
+            (build.divided(1, None), divided.join())
+        });
+        let (active, _) = whole?;
+        let (partitions, fewer) = divided.unwrap_or_else(|panic| resume_unwind(panic))?;
+        let divided_for = partitions.threads();
+        let trial = (divided_for > 1).then(|| Trial::of(partitions));
+        Ok(Simulation { fewer, trial, divided_for, ..Simulation::of_division(spec, active) })
     }
 
-    /// At the start, in one thread, with no window between parts.
-    fn of_parts(
-        spec: &NetSpec,
-        parts: Vec<Partition>,
-        owner: Vec<u16>,
-        rules: Rules,
-    ) -> Simulation {
+    /// At the start.
+    fn of_division(spec: &NetSpec, active: Division) -> Simulation {
         Simulation {
             now: Time::ZERO,
-            parts,
-            owner,
-            rules,
-            end: None,
+            divided_for: active.threads(),
+            active,
+            trial: None,
             look: Time::ZERO,
             drops: DropLog::default(),
-            meeting: WindowSync::new(1, Vec::new()),
-            alone: WindowSync::new(1, Vec::new()),
-            thin: SerialFallback::default(),
             effort: Effort::default(),
             fewer: None,
             balance_at: 0,
@@ -234,31 +195,32 @@ impl Simulation {
 
     fn advance(&mut self, limit: Time) -> Status {
         let look = self.look.max(limit);
-        self.parts.iter_mut().for_each(|part| part.site.sample_not_before(look));
-        match (self.parts.as_mut_slice(), &mut self.recorded) {
-            (parts, Some(recorded)) => {
-                self.end = recorded.run(parts, &self.rules, self.end, limit);
+        let (active, effort) = (&mut self.active, &mut self.effort);
+        if let Some(recorded) = &mut self.recorded {
+            active.sample_not_before(look);
+            active.end = recorded.run(&mut active.parts, &active.rules, active.end, limit);
+        } else if let Some(trial) = self.trial.take() {
+            match trial.run(active, limit, look, effort) {
+                Verdict::Open(trial) => self.trial = Some(trial),
+                Verdict::Threads => {}
+                Verdict::One(why) => self.fewer = Some(why),
             }
-            ([part], None) => self.end = run_alone(part, &self.rules, self.end, limit),
-            (parts, None) => {
-                let (rules, effort) = (&self.rules, &mut self.effort);
-                let events = parts.iter().map(|part| part.site.events()).sum();
-                let thin = self.thin.is_alone(effort.windows, events, self.meeting.threads());
-                let meeting = if thin { &self.alone } else { &self.meeting };
-                self.end = meeting.run(parts, rules, limit, effort);
-            }
+        } else {
+            active.sample_not_before(look);
+            active.run(limit, effort);
         }
-        if self.parts.len() > 1 {
+        let parts = &self.active.parts;
+        if parts.len() > 1 {
             self.drops = DropLog::default();
-            self.parts.iter().for_each(|part| self.drops.add(part.site.fabric.drops()));
+            parts.iter().for_each(|part| self.drops.add(part.site.fabric.drops()));
         }
-        self.now = self.now.max(self.end.map_or(limit, |end| end.min(limit)));
-        match self.end {
+        self.now = self.now.max(self.active.end.map_or(limit, |end| end.min(limit)));
+        match self.active.end {
             Some(end) if end <= self.now => Status::FlowsEnded,
             Some(_) => Status::Running,
             // What wires will bring is not known to the places.
             None if self.recorded.is_some() => Status::Running,
-            None if self.parts.iter().all(|part| part.site.is_quiet(self.now)) => Status::Quiet,
+            None if parts.iter().all(|part| part.site.is_quiet(self.now)) => Status::Quiet,
             None => Status::Running,
         }
     }
@@ -270,11 +232,11 @@ impl Simulation {
     }
 
     fn fabric_of(&self, node: NodeId) -> &Fabric<SimDriver> {
-        &self.parts[self.owner[node.index()] as usize].site.fabric
+        &self.active.parts[self.active.owner[node.index()] as usize].site.fabric
     }
     /// The part in which a link begins, and the one in which it ends.
     fn fabrics_of(&self, link: LinkId) -> (&Fabric<SimDriver>, &Fabric<SimDriver>) {
-        let (from, to) = self.parts[0].site.fabric.link_nodes(link);
+        let (from, to) = self.active.parts[0].site.fabric.link_nodes(link);
         (self.fabric_of(from), self.fabric_of(to))
     }
 
@@ -284,35 +246,35 @@ impl Simulation {
     }
     /// Events handled.
     pub fn events(&self) -> u64 {
-        self.parts.iter().map(|part| part.site.events()).sum()
+        self.active.events()
     }
     /// Events that early transit has handled.
     pub fn early_transit_events(&self) -> u64 {
-        self.parts.iter().map(|part| part.site.fabric.early_transit_done().0).sum()
+        self.active.parts.iter().map(|part| part.site.fabric.early_transit_done().0).sum()
     }
     /// Packets fully serialised on a link, each link counted.
     pub fn packet_hops(&self) -> u64 {
         let of_part = |part: &Partition| -> u64 {
             part.site.fabric.links().map(|link| link.serialized_packets(self.now)).sum()
         };
-        self.parts.iter().map(of_part).sum()
+        self.active.parts.iter().map(of_part).sum()
     }
     /// The trace hash so far.
     pub fn trace_hash(&self) -> u64 {
         let mut all = TraceSum::default();
-        self.parts.iter().for_each(|part| all.add(part.site.fabric.driver.trace()));
+        self.active.parts.iter().for_each(|part| all.add(part.site.fabric.driver.trace()));
         all.finish()
     }
     /// Drops so far.
     pub fn drops(&self) -> &DropLog {
-        match self.parts.as_slice() {
+        match self.active.parts.as_slice() {
             [part] => part.site.fabric.drops(),
             _ => &self.drops,
         }
     }
     /// The workload.
     pub fn workload(&self) -> &Workload {
-        self.parts[0].site.fabric.workload()
+        self.active.parts[0].site.fabric.workload()
     }
     /// The connection at an end of a flow, once it exists.
     pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
@@ -375,7 +337,7 @@ impl Simulation {
     /// makes a packet to when the other takes it. Each transmission counts.
     pub fn one_way(&self, transport: usize) -> Histogram {
         let mut all = Histogram::default();
-        self.parts.iter().for_each(|part| all.add(part.site.fabric.one_way(transport)));
+        self.active.parts.iter().for_each(|part| all.add(part.site.fabric.one_way(transport)));
         all
     }
     /// Round-trip times that senders saw so far, for flows with this transport, on all their paths.
@@ -405,38 +367,28 @@ impl Simulation {
     }
     /// What became of every packet so far.
     pub fn conservation(&self) -> Conservation {
-        let parts = self.parts.iter().map(|part| part.site.fabric.conservation());
+        let parts = self.active.parts.iter().map(|part| part.site.fabric.conservation());
         parts.reduce(Conservation::with).expect("a run has a part")
     }
     /// Threads that the run uses, where there is enough to do for them.
     pub fn threads(&self) -> usize {
-        self.meeting.threads()
+        self.active.threads()
+    }
+    /// Threads that the network was divided for, whether they are used or not.
+    pub fn divided_for(&self) -> usize {
+        self.divided_for
     }
     /// Why it uses fewer threads than allowed, if it does.
     pub fn fewer_threads(&self) -> Option<FewerThreads> {
-        let thin = Some(self.thin.percent()).filter(|&percent| percent >= 50);
-        self.fewer.or(thin.map(FewerThreads::SerialFallback))
+        let short = self.trial.is_some() && self.threads() == 1;
+        let percent = self.active.fallback.percent();
+        let fallback = (percent >= 50).then_some(FewerThreads::SerialFallback(percent));
+        self.fewer.or(short.then_some(FewerThreads::Idle)).or(fallback)
     }
     /// The cost of several threads.
     pub fn effort(&self) -> Effort {
         self.effort
     }
-}
-
-/// Run all events up to and including `limit`, or to the end of the run. Gives that end if it is
-/// known.
-fn run_alone(part: &mut Partition, rules: &Rules, end: Option<Time>, limit: Time) -> Option<Time> {
-    let (all, open) = part.site.fabric.ends();
-    if all > 0 && open > 0 {
-        part.site.run(limit, true);
-    }
-    // There may be more events at the instant at which the last flow ended.
-    let ended = all > 0 && part.site.fabric.ends().1 == 0;
-    let end = end.or_else(|| ended.then(|| rules.round_up(part.site.fabric.last_ended())));
-    if end.is_some() || all == 0 {
-        part.site.run(end.map_or(limit, |end| end.min(limit)), false);
-    }
-    end
 }
 
 /// The same network, with every connection on the general path.
@@ -452,7 +404,14 @@ fn without_fast_path(spec: &NetSpec) -> NetSpec {
 fn rules_of(spec: &NetSpec, clock: Option<CpuClock>) -> Rules {
     let last_start = spec.flows.iter().filter_map(FlowSpec::known_start).max();
     let (lookahead, last_start) = (Span::ZERO, last_start.unwrap_or(Time::MAX));
-    Rules { lookahead, grid: grid(spec), last_start, clock, clocks_windows: false }
+    Rules {
+        lookahead,
+        grid: grid(spec),
+        last_start,
+        clock,
+        wall_clock: None,
+        clocks_windows: false,
+    }
 }
 
 /// Events between two checks of conservation.
@@ -464,40 +423,4 @@ fn balance_every(spec: &NetSpec) -> u64 {
 fn grid(spec: &NetSpec) -> Span {
     let longest = spec.links.iter().map(|link| link.wire.delay).max();
     longest.unwrap_or(FINEST_GRID).clamp(FINEST_GRID, COARSEST_GRID)
-}
-
-/// By part: the others that have links to it.
-fn senders(spec: &NetSpec, owner: &[u16], parts: u16) -> Vec<Vec<usize>> {
-    let mut senders = vec![BTreeSet::new(); parts as usize];
-    for link in &spec.links {
-        let [from, to] = [link.from, link.to].map(|node| owner[node.index()] as usize);
-        if from != to {
-            senders[to].insert(from);
-        }
-    }
-    senders.into_iter().map(|from| from.into_iter().collect()).collect()
-}
-
-/// Packets from outside come to ports that are there.
-fn check_injections(all: &[Injection], network: &Network) -> Result<(), SpecError> {
-    let is_there = |injection: &Injection| {
-        injection.node.index() < network.nodes.len()
-            && injection.port.index() < network.ports.links_of(injection.node).len()
-    };
-    match all.iter().position(|injection| !is_there(injection)) {
-        Some(index) => {
-            let why = "it comes to a port that is not there";
-            Err(SpecError::Unsound { part: "injection", index, why })
-        }
-        None => Ok(()),
-    }
-}
-
-/// The packets from outside that each partition gets.
-fn injections_of_parts(all: Vec<Injection>, owner: &[u16], parts: u16) -> Vec<VecDeque<Entrant>> {
-    let mut of_parts: Vec<VecDeque<Entrant>> = (0..parts).map(|_| VecDeque::new()).collect();
-    for injection in all {
-        of_parts[owner[injection.node.index()] as usize].push_back(injection.into());
-    }
-    of_parts
 }

@@ -12,19 +12,23 @@
 //! ([`Assignment`]), because load moves in the network.
 
 use crate::assignment::Assignment;
-use crate::barrier::{Barrier, OtherPanicked};
+use crate::barrier::{Barrier, OtherPanicked, Patience};
+use crate::pace::Pace;
 use crate::partition::Partition;
 use forebay_base::{Span, Time};
 use forebay_net::Mail;
 use std::any::Any;
 use std::iter;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
-use std::sync::atomic::{AtomicIsize, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicIsize, AtomicU64, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 /// CPU time that the calling thread has used so far.
 pub type CpuClock = fn() -> Duration;
+
+/// Wall-clock time since any fixed moment.
+pub type WallClock = fn() -> Duration;
 
 /// The cost of a run in several threads, in CPU time. Zero without a clock; work and critical path
 /// also where only the whole is measured.
@@ -67,6 +71,7 @@ pub(crate) struct Rules {
     /// ended.
     pub last_start: Time,
     pub clock: Option<CpuClock>,
+    pub wall_clock: Option<WallClock>,
     /// Each window is measured, not only the whole: two calls for each partition in it.
     pub clocks_windows: bool,
 }
@@ -83,11 +88,54 @@ impl Rules {
         let end = start + self.lookahead - Span::from_nanos(1);
         if end < self.last_start { end } else { end.min(self.round_up(start).max(start)) }
     }
-    fn cpu(&self) -> Duration {
+    pub fn wall(&self) -> Duration {
+        self.wall_clock.map_or(Duration::ZERO, |clock| clock())
+    }
+    pub fn cpu(&self) -> Duration {
         self.clock.map_or(Duration::ZERO, |clock| clock())
     }
     fn cpu_of_window(&self) -> Duration {
         if self.clocks_windows { self.cpu() } else { Duration::ZERO }
+    }
+}
+
+/// What one thread did for all partitions while another ran the whole: see `trial.rs`.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Race {
+    /// Time and events.
+    pub pace: Pace,
+    /// CPU time.
+    pub cpu: Duration,
+    pub windows: u64,
+    /// The sum over all windows of the events that the busiest of several threads would have.
+    pub critical_events: u64,
+}
+
+impl Race {
+    pub fn add(&mut self, other: Race) {
+        self.pace.add(other.pace);
+        self.cpu += other.cpu;
+        self.windows += other.windows;
+        self.critical_events += other.critical_events;
+    }
+}
+
+/// What several threads would do, while one does it.
+struct Racing<'a> {
+    stop: &'a AtomicBool,
+    assignment: Assignment,
+    /// Events in this window, by thread.
+    loads: Vec<u64>,
+    critical_events: u64,
+}
+
+impl Racing<'_> {
+    fn begin_window(&mut self, expected: impl Iterator<Item = u64>) {
+        self.assignment.settle(expected, 0);
+        self.loads.fill(0);
+    }
+    fn end_window(&mut self) {
+        self.critical_events += self.loads.iter().max().expect("there are threads");
     }
 }
 
@@ -187,7 +235,10 @@ impl WindowSync {
     ) -> Option<Time> {
         let parts: Vec<Mutex<&mut Partition>> = parts.iter_mut().map(Mutex::new).collect();
         let attended: Vec<_> = std::thread::scope(|scope| {
-            let attend = |me| Worker::new(self, &parts, rules, me).attend(limit);
+            let attend = |me| {
+                let mut worker = Worker::new(self, &parts, rules, me);
+                (worker.attend(limit), worker.effort)
+            };
             let spawn = |me| scope.spawn(move || attend(me));
             let threads: Vec<_> = (1..self.threads).map(spawn).collect();
             let own = catch_unwind(AssertUnwindSafe(|| attend(0)));
@@ -203,6 +254,28 @@ impl WindowSync {
             effort.elsewhere += other.total;
         }
         end
+    }
+}
+
+impl WindowSync {
+    /// Run all parts in this thread, the only one, like [`WindowSync::run`], but no further once
+    /// `stop` is set. Counts what each of `threads` threads would have done.
+    pub fn race(
+        &self,
+        parts: &mut [Partition],
+        rules: &Rules,
+        limit: Time,
+        stop: &AtomicBool,
+        threads: usize,
+    ) -> Race {
+        let parts: Vec<Mutex<&mut Partition>> = parts.iter_mut().map(Mutex::new).collect();
+        let assignment = Assignment::new(parts.len(), threads);
+        let racing = Racing { stop, assignment, loads: vec![0; threads], critical_events: 0 };
+        let mut worker = Worker::new(self, &parts, rules, 0);
+        worker.racing = Some(racing);
+        worker.attend(limit);
+        let critical_events = worker.racing.map_or(0, |racing| racing.critical_events);
+        Race { windows: worker.effort.windows, critical_events, ..Race::default() }
     }
 }
 
@@ -227,9 +300,11 @@ struct Worker<'a, 'p> {
     parts: &'a [Mutex<&'p mut Partition>],
     rules: &'a Rules,
     me: usize,
+    patience: Patience,
     /// Packets that leave the current partition, by destination.
     outgoing: Vec<Mail>,
     effort: Effort,
+    racing: Option<Racing<'a>>,
 }
 
 impl<'a, 'p> Worker<'a, 'p> {
@@ -240,7 +315,9 @@ impl<'a, 'p> Worker<'a, 'p> {
         me: usize,
     ) -> Self {
         let outgoing = parts.iter().map(|_| Mail::default()).collect();
-        Worker { meeting, parts, rules, me, outgoing, effort: Effort::default() }
+        let patience = Patience::new();
+        let effort = Effort::default();
+        Worker { meeting, parts, rules, me, patience, outgoing, effort, racing: None }
     }
     fn part(&self, number: usize) -> MutexGuard<'a, &'p mut Partition> {
         self.parts[number].lock().unwrap_or_else(PoisonError::into_inner)
@@ -250,42 +327,51 @@ impl<'a, 'p> Worker<'a, 'p> {
         (self.me..self.parts.len()).step_by(self.meeting.threads)
     }
 
-    /// Take part until the run ends or reaches `limit`: the end if it is known, and the cost of
-    /// this thread.
-    fn attend(mut self, limit: Time) -> (Option<Time>, Effort) {
-        let _guard = self.meeting.barrier.panic_guard();
-        let (began, [first, second]) = (self.rules.cpu(), &self.meeting.exchanges);
-        let mut assignment = Assignment::new(self.parts.len(), self.meeting.threads);
+    /// Take part until the run ends or reaches `limit`: the end if it is known.
+    fn attend(&mut self, limit: Time) -> Option<Time> {
+        let meeting = self.meeting;
+        let _guard = meeting.barrier.panic_guard();
+        let (began, [first, second]) = (self.rules.cpu(), &meeting.exchanges);
+        let mut assignment = Assignment::new(self.parts.len(), meeting.threads);
         for number in self.own_parts() {
             first.tell(&self.part(number), number, Time::MAX);
         }
         first.took_ns[self.me].store(0, Ordering::Relaxed);
         let has_flows = self.part(0).site.fabric.ends().0 > 0;
         for (read, write) in [(first, second), (second, first)].into_iter().cycle() {
-            self.meeting.barrier.wait();
+            meeting.barrier.wait(&self.patience);
             let summary = read.read();
             self.effort.critical_path += summary.slowest;
             let ended = has_flows && summary.open_ends == 0;
             let end = ended.then(|| self.rules.round_up(summary.last_ended));
             let stop = end.map_or(limit, |end| end.min(limit));
-            if summary.next > stop || summary.next == Time::MAX {
+            if summary.next > stop || summary.next == Time::MAX || self.is_stopped() {
                 for number in self.own_parts() {
                     self.open_mail(&mut self.part(number), number, read);
                 }
                 self.effort.total += self.rules.cpu().saturating_sub(began);
-                return (end, self.effort);
+                return end;
             }
             self.effort.windows += 1;
-            let before = self.effort.work;
             let window_end = self.rules.end_of_window(summary.next).min(stop);
             let expected = read.posts.iter().map(|post| post.expected.load(Ordering::Relaxed));
+            if let Some(racing) = &mut self.racing {
+                racing.begin_window(expected.clone());
+            }
+            let before = self.effort.work;
             for &number in assignment.settle(expected, self.me) {
                 self.pass_window(number, window_end, read, write);
+            }
+            if let Some(racing) = &mut self.racing {
+                racing.end_window();
             }
             let took = self.effort.work - before;
             write.took_ns[self.me].store(took.as_nanos() as u64, Ordering::Relaxed);
         }
         unreachable!("two exchanges, in turn for ever")
+    }
+    fn is_stopped(&self) -> bool {
+        self.racing.as_ref().is_some_and(|racing| racing.stop.load(Ordering::Relaxed))
     }
 
     /// Run one part through a window.
@@ -293,7 +379,11 @@ impl<'a, 'p> Worker<'a, 'p> {
         let mut part = self.part(number);
         self.open_mail(&mut part, number, read);
         let started = self.rules.cpu_of_window();
-        part.run_window(end);
+        let events = part.run_window(end);
+        if let Some(racing) = &mut self.racing {
+            let thread = racing.assignment.thread_of(number);
+            racing.loads[thread] += events;
+        }
         self.effort.work += self.rules.cpu_of_window().saturating_sub(started);
         let sent = part.site.fabric.export(&mut self.outgoing);
         for (to, mail) in self.outgoing.iter_mut().enumerate().filter(|(_, m)| !m.is_empty()) {

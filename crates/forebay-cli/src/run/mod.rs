@@ -261,8 +261,9 @@ impl Job<'_> {
         let mut done = batch(&plan, &options);
         bar.finish();
         for run in &mut done.runs {
-            let why = run.parallel.fewer_threads.take().or_else(|| fewer_threads(args));
-            run.parallel.fewer_threads = why;
+            let why: Vec<_> =
+                fewer_threads(args).into_iter().chain(run.parallel.fewer_threads.take()).collect();
+            run.parallel.fewer_threads = (!why.is_empty()).then(|| why.join("; "));
         }
         let flushed = lines.lock().map_or(Ok(()), |mut lines| lines.flush());
         if let (Err(error), None) = (flushed, &done.error) {

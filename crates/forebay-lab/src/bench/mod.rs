@@ -388,11 +388,14 @@ fn repeat(
     run_options: &RunOptions<'_>,
     min_cpu_s: f64,
 ) -> Result<Repeated, RunError> {
-    // Measuring each window slows a run down: once is enough.
-    let measured = RunOptions { clocks_windows: true, ..*run_options };
-    let first = run_one(scenario, protocol, 1, &measured)?;
+    let first = run_one(scenario, protocol, 1, run_options)?;
     let (mut cpu_s, mut wall_s) = (vec![first.cpu_s], vec![first.wall_s]);
-    let parallel = first.parallel.clone();
+    let mut parallel = first.parallel.clone();
+    if parallel.threads > 1 {
+        // Measuring each window slows a run down: once is enough.
+        let measured = RunOptions { clocks_windows: true, ..*run_options };
+        parallel.shares = run_one(scenario, protocol, 1, &measured)?.parallel.shares;
+    }
     let enough =
         |cpu_s: &[f64]| cpu_s.len() >= FEWEST_REPETITIONS && cpu_s.iter().sum::<f64>() >= min_cpu_s;
     while !enough(&cpu_s) && cpu_s.len() < MAX_REPETITIONS {
@@ -456,12 +459,9 @@ fn run_generated(
     let estimate = MemoryEstimate::of(&spec, options.threads);
     check(estimate, memory::available_bytes()).map_err(|error| BenchError::Memory(name, error))?;
     let (built, _) = building.charge(|| {
-        let (threads, cpu_clock) = (options.threads, Some(CLOCKS.cpu));
-        Simulation::new(
-            &spec,
-            1,
-            Options { threads, cpu_clock, without_hash, ..Options::default() },
-        )
+        let (cpu_clock, wall_clock) = (Some(CLOCKS.cpu), Some(CLOCKS.wall));
+        let of_run = Options { threads: options.threads, without_hash, ..Options::default() };
+        Simulation::new(&spec, 1, Options { cpu_clock, wall_clock, ..of_run })
     });
     drop(spec);
     let mut simulation = built.map_err(BenchError::Network)?;

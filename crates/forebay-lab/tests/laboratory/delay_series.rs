@@ -123,7 +123,7 @@ fn no_way_to_compute_a_run_shows_in_its_delays() {
     let ways = [
         RunOptions { general: true, ..RunOptions::default() },
         RunOptions { bytes: true, ..RunOptions::default() },
-        RunOptions { threads: 2, ..RunOptions::default() },
+        RunOptions { threads: 2, without_trial: true, ..RunOptions::default() },
     ];
     for options in ways {
         let way = (options.general, options.bytes, options.threads);

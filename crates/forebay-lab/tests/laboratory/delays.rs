@@ -130,7 +130,7 @@ fn retransmissions_count_from_their_own_departure() {
     assert!(result.metrics.of_flows.retransmits > 0);
     // Without an observer, as bytes, and in other partitions than its sender's: the same.
     for (bytes, threads) in [(false, 1), (true, 1), (false, 2), (false, 4)] {
-        let options = RunOptions { bytes, threads, ..RunOptions::default() };
+        let options = RunOptions { bytes, threads, without_trial: true, ..RunOptions::default() };
         let again = run_one(&scenario, "newreno", 1, &options).unwrap();
         assert_eq!(again.metrics, result.metrics, "{bytes} {threads}");
     }

@@ -39,7 +39,7 @@ fn captured(scenario: &Scenario) -> (RunResult, TempDir, PathBuf) {
 }
 
 fn quiet<'a>(threads: usize) -> RunOptions<'a> {
-    RunOptions { without_reference: true, threads, ..RunOptions::default() }
+    RunOptions { without_reference: true, threads, without_trial: true, ..RunOptions::default() }
 }
 
 /// The number in the JSON of a run.

@@ -40,7 +40,7 @@ fn the_other_runs_of_a_batch_go_on() {
     let protocols = ["fragile", "cubic"].map(String::from);
     let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &[1, 2] };
     for threads in [1, 2] {
-        let run = RunOptions { name: "x", threads, ..RunOptions::default() };
+        let run = RunOptions { name: "x", threads, without_trial: true, ..RunOptions::default() };
         let swept = batch(&plan, &BatchOptions { jobs: 1, run, progress: None });
         let Batch { runs, missing, error, .. } = swept;
         let finished: Vec<_> = runs.iter().map(|run| (run.protocol.as_str(), run.seed)).collect();

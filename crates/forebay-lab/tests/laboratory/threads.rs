@@ -36,8 +36,10 @@ fn short(builtin: &Builtin) -> Option<Scenario> {
     Some(load(vec![format!("until_s={until_s}"), format!("measure_from_s={from_s}")]))
 }
 
+/// In so many threads, whatever they cost.
 fn run(scenario: &Scenario, protocol: &str, threads: usize) -> RunResult {
-    let options = RunOptions { threads, without_reference: true, ..RunOptions::default() };
+    let options = RunOptions { without_reference: true, ..RunOptions::default() };
+    let options = RunOptions { threads, without_trial: true, ..options };
     run_one(scenario, protocol, 1, &options).unwrap()
 }
 
@@ -76,7 +78,8 @@ fn a_result_says_how_it_used_its_threads() {
         let options = RunOptions { threads, clocks_windows, ..options };
         serde_json::to_value(run_one(&scenario, "cubic", 1, &options).unwrap()).unwrap()
     };
-    let (one, two, plain) = (json(1, true), json(2, true), json(2, false));
+    let (one, two) = (json(1, true), json(2, true));
+    let plain = serde_json::to_value(run(&scenario, "cubic", 2)).unwrap();
     assert!(plain["windows"].is_number() && plain["work_cpu_s"].is_null(), "{plain}");
     assert_eq!((&one["threads"], &two["threads"]), (&Value::from(1), &Value::from(2)));
     for key in ["windows", "work_cpu_s", "critical_path_s", "sync_share"] {
@@ -86,6 +89,22 @@ fn a_result_says_how_it_used_its_threads() {
     let (work_s, path_s) = (number("work_cpu_s"), number("critical_path_s"));
     assert!(path_s <= work_s && work_s <= 2.0 * path_s && work_s < number("cpu_s"), "{two}");
     assert!((0.0..1.0).contains(&number("sync_share")), "{two}");
+}
+
+/// It takes a few milliseconds: threads are not even tried.
+#[test]
+fn a_short_run_stays_in_one_thread_and_says_so() {
+    let scenario = crate::scenario(&[]);
+    let in_threads = |threads| {
+        let options = RunOptions { threads, without_reference: true, ..RunOptions::default() };
+        run_one(&scenario, "cubic", 1, &options).unwrap()
+    };
+    let (one, two) = (in_threads(1), in_threads(2));
+    assert!(outcome(&one) == outcome(&two));
+    assert_eq!((one.parallel, two.parallel.threads), (Parallel::default(), 1));
+    let why = two.parallel.fewer_threads.unwrap();
+    // A machine that is busy may make it long enough for a trial.
+    assert!(why.contains("too little to do") || why.contains("a trial showed"), "{why}");
 }
 
 #[test]
@@ -115,5 +134,5 @@ fn windows_that_hold_little_are_left_to_one_thread() {
     let shares = two.parallel.shares.unwrap();
     assert!(shares.windows > 1000 && two.events < 10 * shares.windows, "{shares:?}");
     let why = two.parallel.fewer_threads.unwrap();
-    assert!(two.parallel.threads == 2 && why.contains("too few events"), "{why}");
+    assert!(two.parallel.threads == 2 && why.contains("one was faster"), "{why}");
 }

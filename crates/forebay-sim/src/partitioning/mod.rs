@@ -26,12 +26,26 @@ const MAX_THREADS: usize = 256;
 pub enum FewerThreads {
     /// After contraction the network has only this many clusters.
     Indivisible(usize),
+    /// The network has one node at most.
+    OneNode,
     /// There is an observer, which must see packets in order.
     Observed,
     /// Somebody forges packets with the sequence number that a receiver expects, and must read it
     /// there.
     Forged,
-    /// In this share of the windows, in per cent, there was too little to do.
+    /// The run was over, or had gone far, before there was enough to do at a time to try them.
+    Idle,
+    /// Another thread did not get to run.
+    NoCore,
+    /// A trial showed that this many threads take this share of the time of one, in per cent.
+    Slower {
+        /// Threads.
+        threads: usize,
+        /// Share.
+        percent: u64,
+    },
+    /// In this share of the windows, in per cent, one thread ran all: there was too little to do in
+    /// them, or several were slower.
     SerialFallback(u64),
 }
 
@@ -47,13 +61,18 @@ impl fmt::Display for FewerThreads {
                 "the network can be divided into at most {pieces} partitions: links that have no \
                  delay, fail, or change their delay are not cut"
             ),
+            FewerThreads::OneNode => f.write_str("the network has one node"),
             FewerThreads::Forged => f.write_str(
                 "whoever forges packets with the right sequence number reads it at the receiver",
             ),
-            FewerThreads::SerialFallback(percent) => write!(
-                f,
-                "{percent} % of the sync windows held too few events; one thread ran them"
-            ),
+            FewerThreads::Idle => f.write_str("it has too little to do for more"),
+            FewerThreads::NoCore => f.write_str("no core was free for another"),
+            FewerThreads::Slower { threads, percent } => {
+                write!(f, "a trial showed that {threads} would take {percent} % of the time of one")
+            }
+            FewerThreads::SerialFallback(percent) => {
+                write!(f, "in {percent} % of the sync windows one was faster, and ran them alone")
+            }
             FewerThreads::Observed => {
                 f.write_str("captures and event lists need packets in their order")
             }
@@ -86,6 +105,9 @@ impl Partitioning {
 pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Partitioning {
     if threads == 1 {
         return Partitioning::whole(spec, None);
+    }
+    if spec.nodes.len() <= 1 {
+        return Partitioning::whole(spec, Some(FewerThreads::OneNode));
     }
     let threads = threads.min(MAX_THREADS);
     let load = Load::expected(spec, network);

@@ -2,6 +2,7 @@
 //! wires is known, and the same machines do again what they did.
 
 use super::{Rules, Simulation, rules_of};
+use crate::division::Division;
 use crate::foreign::ForeignEnd;
 use crate::input::{Input, InputEvent};
 use crate::observe::Observer;
@@ -76,8 +77,8 @@ impl Simulation {
         let wires = spec.links.iter().map(|_| VecDeque::new()).collect();
         let has_foreign = !foreign.is_empty();
         let recorded = Some(Box::new(Recorded { inputs, wires, has_foreign, until }));
-        let whole = Simulation::of_parts(spec, parts, owner, rules_of(spec, None));
-        Ok(Simulation { recorded, foreign, ..whole })
+        let active = Division::of_places(parts, owner, rules_of(spec, None));
+        Ok(Simulation { recorded, foreign, ..Simulation::of_division(spec, active) })
     }
 }
 

@@ -72,6 +72,77 @@ fn networks_with_caches_and_detours_do_not_either() {
     }
 }
 
+/// Clocks that go forward at random with each look: by 1 us to 131 ms, as often by a power of two
+/// of it as by another.
+mod clocks {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    use std::time::Duration;
+
+    fn look(looks: &AtomicU64, micros: &AtomicU64) -> Duration {
+        let look = looks.fetch_add(1, Ordering::Relaxed).wrapping_add(1);
+        let step = 1 << ((look.wrapping_mul(0x9e37_79b9_7f4a_7c15) >> 32) % 18);
+        Duration::from_micros(micros.fetch_add(step, Ordering::Relaxed) + step)
+    }
+    /// A look takes time: else the run is over before another thread has begun.
+    #[allow(clippy::disallowed_methods)]
+    pub fn wall() -> Duration {
+        std::thread::sleep(Duration::from_micros(200));
+        static CLOCK: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+        look(&CLOCK[0], &CLOCK[1])
+    }
+    pub fn cpu() -> Duration {
+        static CLOCK: [AtomicU64; 2] = [const { AtomicU64::new(0) }; 2];
+        look(&CLOCK[0], &CLOCK[1])
+    }
+}
+
+/// Whether a trial is won, where it is lost, and when one thread goes on alone depends on clocks;
+/// what a run says does not.
+#[test]
+fn a_run_may_change_between_threads_at_any_time() {
+    const STOPS: u64 = 40;
+    let (mut lost, mut won) = (0, 0);
+    for seed in 0..300 {
+        let spec = if seed % 2 == 0 {
+            random::scenario(seed)
+        } else {
+            random_pool::scenario(seed, NetworkConditions::Fair)
+        };
+        let end = {
+            let mut sim = Simulation::new(&spec, seed, of_threads(1)).expect("a sound network");
+            sim.run_until(Time::from_secs(2_000)).unwrap();
+            sim.now()
+        };
+        // Read at each third of the stops; nothing is sampled before.
+        let stop = |i: u64| Time::from_nanos(end.as_nanos() / STOPS * i + i);
+        let read_all = |options: Options| {
+            let mut sim = Simulation::new(&spec, seed, options).expect("a sound network");
+            let mut readings = Vec::new();
+            for i in 1..=STOPS {
+                sim.sample_not_before(stop(i.next_multiple_of(3).min(STOPS)));
+                let status = sim.run_until(stop(i)).unwrap();
+                if i % 3 == 0 || i == STOPS {
+                    readings.push(read(&sim, status, &spec));
+                }
+            }
+            (sim.fewer_threads(), readings)
+        };
+        let (_, alone) = read_all(of_threads(1));
+        for threads in [2, 3] {
+            let (wall_clock, cpu_clock) = (Some(clocks::wall as _), Some(clocks::cpu as _));
+            let options = Options { wall_clock, cpu_clock, ..of_threads(threads) };
+            let (fewer, together) = read_all(options);
+            assert_same(&together, &alone, &format!("seed {seed} in {threads} threads: {fewer:?}"));
+            match fewer {
+                Some(FewerThreads::Slower { .. }) => lost += 1,
+                Some(FewerThreads::Idle | FewerThreads::NoCore) => {}
+                _ => won += 1,
+            }
+        }
+    }
+    assert!(lost > 0 && won > 0, "{lost} and {won}");
+}
+
 /// Hosts a and b, three routers between them, every link of `delay`; the middle links have the MTUs
 /// given.
 fn row(delay: Span, mtu_bytes: [u16; 2]) -> (World, [NodeId; 2]) {
@@ -196,6 +267,10 @@ fn networks_that_cannot_be_divided_say_so_and_run_all_the_same() {
     let (ended, used, why, hash) = status(&far.spec, 64);
     assert_eq!((ended, used, why), (Status::FlowsEnded, 5, Some(FewerThreads::Indivisible(5))));
     assert_eq!(hash, status(&far.spec, 1).3);
+    let mut lone = World::new();
+    lone.router("a");
+    let (quiet, used, why, _) = status(&lone.spec, 2);
+    assert_eq!((quiet, used, why), (Status::Quiet, 1, Some(FewerThreads::OneNode)));
     // One link without delay: its ends stay together. One that fails later: so do its.
     let mut mixed = far.clone();
     mixed.spec.links[2].wire.delay = Span::ZERO;

@@ -113,9 +113,14 @@ impl MemoryEstimate {
             0 | 1 => 0,
             _ => (PARTS_PER_THREAD * threads as u64).min(nodes),
         };
-        // The table of the whole network is there until those of all partitions are.
-        let tables = if parts == 0 { 1 } else { 2 };
+        // Partitions are tried beside the whole network. While they are built there is also the
+        // table that is divided among them.
+        let (tables, wholes) = if parts == 0 { (1, 1) } else { (3, 2) };
         let in_a_part = links * PART_LINK_BYTES + nodes * PART_NODE_BYTES + flows * PART_FLOW_BYTES;
+        let network_bytes = nodes * NODE_BYTES
+            + links * LINK_BYTES
+            + spec.events.len() as u64 * EVENT_BYTES
+            + traces(spec);
         MemoryEstimate {
             flows,
             process_bytes: PROCESS_BYTES,
@@ -123,10 +128,7 @@ impl MemoryEstimate {
             connections_bytes: paths * FLOW_BYTES + traffic.segments * SEGMENT_BYTES,
             routes_bytes: routes(spec) * ROUTE_BYTES * tables + links * ADDRESS_BYTES,
             queues_bytes: traffic.queued_packets * PACKET_BYTES,
-            network_bytes: nodes * NODE_BYTES
-                + links * LINK_BYTES
-                + spec.events.len() as u64 * EVENT_BYTES
-                + traces(spec),
+            network_bytes: network_bytes * wholes,
             copies_bytes: parts * in_a_part,
         }
     }
@@ -271,8 +273,9 @@ mod tests {
         for (threads, parts) in [(2, 4), (3, 6), (200, 6)] {
             let estimate = MemoryEstimate::of(&spec, threads);
             assert_eq!(estimate.copies_bytes, parts * in_a_part, "{threads}");
-            // The whole table, and those of the parts.
-            assert_eq!(estimate.routes_bytes, alone.routes_bytes + 2 * 2 * 2);
+            // The whole table, that of the trial, and those of the parts.
+            assert_eq!(estimate.routes_bytes, alone.routes_bytes + 2 * (2 * 2 * 2));
+            assert_eq!(estimate.network_bytes, 2 * alone.network_bytes);
             assert_eq!(estimate.connections_bytes, alone.connections_bytes);
         }
         let with_series = MemoryEstimate::of_run(&spec, 1, true);
