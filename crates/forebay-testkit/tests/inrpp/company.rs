@@ -1,4 +1,5 @@
 //! INRPP among others: routers and hosts that do not speak it, failures, IPv6, many flows.
+#![allow(clippy::print_stdout)] // the table
 
 use super::ends;
 use forebay_base::{DropReason, FlowId, IpVersion, LinkId, NodeId, Rate, Span, Time};
