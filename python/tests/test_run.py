@@ -172,6 +172,17 @@ def test_a_wrong_type_in_a_dict_has_the_message_of_a_file(tmp_path, value, text)
     assert str(ours).startswith(f"<dict>:{ours.line}:{ours.column}: until_s: ")
 
 
+def test_a_dict_that_holds_itself_is_refused():
+    links = [*PAIR["links"]]
+    links.append(links)
+    with pytest.raises(forebay.ScenarioError, match="does one hold itself"):
+        forebay.run({**PAIR, "links": links})
+    itself = {}
+    itself["x"] = itself
+    with pytest.raises(forebay.ScenarioError, match="does one hold itself"):
+        forebay.run(itself)
+
+
 @pytest.mark.parametrize("value", [None, {1, 2}, object(), 1 << 70, {"x": {3: 4}}])
 def test_what_no_file_can_hold_is_refused_with_its_key(value):
     with pytest.raises(forebay.ScenarioError) as refused:

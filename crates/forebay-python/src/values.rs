@@ -8,6 +8,15 @@ use toml::{Table, Value};
 /// What messages call a scenario that is a dict.
 pub(crate) const DICT: &str = "<dict>";
 
+/// Lists and dicts in each other, above a value: no scenario has a tenth of them. Python lets a
+/// list hold itself.
+const MAX_DEPTH: usize = 64;
+
+/// How many of them there are above the value of this key.
+fn depth_of(key: &str) -> usize {
+    key.matches(['.', '[']).count()
+}
+
 /// A dict as the text of a scenario.
 pub(crate) fn scenario_text(dict: &Bound<'_, PyDict>) -> PyResult<String> {
     let table = table(dict, DICT, "")?;
@@ -52,10 +61,17 @@ pub(crate) fn toml_value(value: &Bound<'_, PyAny>, file: &str, key: &str) -> PyR
     if let Ok(number) = value.cast::<PyFloat>() {
         return Ok(Value::Float(number.value()));
     }
+    let is_list = value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>();
+    if (is_list || value.is_instance_of::<PyDict>()) && depth_of(key) > MAX_DEPTH {
+        let problem = format!(
+            "expected at most {MAX_DEPTH} lists and dicts in each other: does one hold itself?"
+        );
+        return Err(not_a_scenario(value.py(), file, key, &problem));
+    }
     if let Ok(dict) = value.cast::<PyDict>() {
         return table(dict, file, key).map(Value::Table);
     }
-    if value.is_instance_of::<PyList>() || value.is_instance_of::<PyTuple>() {
+    if is_list {
         let element = |(i, element): (usize, PyResult<Bound<'_, PyAny>>)| {
             toml_value(&element?, file, &format!("{key}[{i}]"))
         };

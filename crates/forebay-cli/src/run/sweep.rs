@@ -79,6 +79,8 @@ fn refuse_what_has_one_scenario(args: &RunArgs) -> Result<(), Failure> {
     let options = [
         ("--events", args.packets.events.is_some()),
         ("--pcap", args.packets.pcap.is_some()),
+        ("--flow-monitor", args.packets.flow_monitor),
+        ("--mm-link", args.packets.mm_link.is_some()),
         ("--junit", args.junit.is_some()),
         ("--late", !args.late.is_empty()),
     ];

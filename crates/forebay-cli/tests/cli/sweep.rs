@@ -233,6 +233,12 @@ fn shards_merge_into_what_one_machine_writes() {
     // A shard that says it is another has the wrong rows.
     fs::copy(desk.path("part-1/sweep.parquet"), desk.path("part-2/sweep.parquet")).unwrap();
     refused(&["part-1", "part-2", "part-3"], "both have point");
+    refused(&["part-3", "part-1", "part-2"], "`part-1` and `part-2` overlap");
+    for option in [&["--flow-monitor"][..], &["--mm-link", "0-2"]] {
+        let done = run(&[option, &["--out", "bad"]].concat());
+        assert_eq!(done.code, 2, "{}", done.stderr);
+        assert!(done.stderr.contains("is not for a sweep"), "{}", done.stderr);
+    }
 }
 
 /// A line of shell with `bash`, in which `forebay` is the program.

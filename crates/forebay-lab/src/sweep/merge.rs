@@ -193,12 +193,14 @@ fn join(
         let mut same = sources.iter().enumerate().filter(|(other, source)| {
             *other != place && source.next.as_ref().is_some_and(|(n, _)| *n == number)
         });
-        if number < expected || same.next().is_some() {
+        let same = same.next().map(|(other, _)| other);
+        if number < expected || same.is_some() {
             let run = manifest.run(number);
             let what = format!("both have point {} under {}", run.point, run.protocol);
-            let other = sources.iter().find(|source| source.folder != sources[place].folder);
-            let second = other.unwrap_or(&sources[place]).folder.clone();
-            return Err(MergeError::Overlap { first: sources[place].folder.clone(), second, what });
+            // What was there before may have come from any of the others.
+            let [first, second] = [place, same.unwrap_or(usize::from(place == 0))];
+            let [first, second] = [first, second].map(|at| sources[at].folder.clone());
+            return Err(MergeError::Overlap { first, second, what });
         }
         if let Some((number, cells)) = sources[place].next.take() {
             table.push(number, cells)?;

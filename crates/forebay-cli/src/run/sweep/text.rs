@@ -17,7 +17,9 @@ const SHOWN: [&str; 3] = ["goodput_bps", "afct_s", "queue_delay_p95_ms"];
 /// A point of the list.
 struct ShownPoint {
     number: i64,
-    label: String,
+    name: Option<String>,
+    /// Its keys and their values.
+    values_text: String,
     /// By metric of [`SHOWN`] and protocol: the values of its seeds.
     values: Vec<Vec<Vec<f64>>>,
 }
@@ -54,7 +56,9 @@ impl Shown {
                 last = Some(number);
                 if all.points.len() < MAX_POINTS {
                     let values = vec![vec![Vec::new(); manifest.protocols.len()]; SHOWN.len()];
-                    all.points.push(ShownPoint { number, label: label(manifest, &cells), values });
+                    let name = cells[1].text().map(str::to_string);
+                    let values_text = values_text(manifest, &cells);
+                    all.points.push(ShownPoint { number, name, values_text, values });
                 } else {
                     all.more_points += 1;
                 }
@@ -115,9 +119,20 @@ impl Shown {
         let mut table = Table::new(manifest.protocols.clone());
         let rows = cells.chunks(manifest.protocols.len());
         for (point, cells) in self.points.iter().zip(rows) {
-            table.push(point.label.as_str(), cells.to_vec());
+            table.push(self.label(point), cells.to_vec());
         }
         format!("\n{heading}\n{}", table.render(paint))
+    }
+
+    /// The name of a point or its values; both where points of a grid share the name.
+    fn label(&self, point: &ShownPoint) -> String {
+        let ShownPoint { name, values_text, .. } = point;
+        let named = |other: &&ShownPoint| other.name == *name;
+        match name {
+            Some(name) if self.points.iter().filter(named).count() == 1 => name.clone(),
+            Some(name) => format!("{name}, {values_text}"),
+            None => values_text.clone(),
+        }
     }
 
     /// What is to be said of runs that failed.
@@ -130,11 +145,8 @@ fn failure(failed: u64, rows: u64, first: Option<&str>) -> Option<String> {
     first.map(|first| format!("{failed} of {rows} runs failed, the first: {first}"))
 }
 
-/// What a point is called: its name, or the values of its keys.
-fn label(manifest: &Manifest, cells: &[Cell]) -> String {
-    if let Cell::Text(name) = &cells[1] {
-        return name.clone();
-    }
+/// The values of the keys of a point.
+fn values_text(manifest: &Manifest, cells: &[Cell]) -> String {
     let keys = manifest.keys.iter().zip(&cells[4..]);
     let values = keys.filter(|(_, cell)| **cell != Cell::Null).map(|(key, cell)| {
         let unit = match key.unit.as_str() {
