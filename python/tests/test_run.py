@@ -214,10 +214,17 @@ def test_mistakes_keep_their_places_and_hints():
     assert isinstance(of_key.value, ValueError)
 
 
-@pytest.mark.parametrize("seeds", [0, -1, 10_001, [], [1, 1], [-1], ["a"], 1 << 80])
+@pytest.mark.parametrize("seeds", [0, -1, 10_001, [], [1, 1], [-1], ["a"], 1 << 80, True, "3", 1.5])
 def test_bad_seeds_are_refused(seeds):
     with pytest.raises(ValueError, match="seeds: "):
         dumbbell(seeds=seeds)
+
+
+def test_seeds_may_be_an_array():
+    import numpy
+
+    of_array, of_list = dumbbell(seeds=numpy.arange(1, 3)), dumbbell(seeds=[1, 2])
+    assert of_array.runs["trace_hash"] == of_list.runs["trace_hash"]
 
 
 def test_other_arguments_are_checked():

@@ -14,7 +14,7 @@ use forebay_lab::{
 };
 use pyo3::exceptions::{PyTypeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::{PyDict, PyString};
+use pyo3::types::{PyBool, PyDict, PyString};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::thread::available_parallelism;
@@ -138,15 +138,21 @@ pub(crate) fn names(protocols: &Bound<'_, PyAny>) -> PyResult<Vec<String>> {
 /// Seeds: a number of them, from 1, or the seeds themselves.
 pub(crate) fn seeds_of(seeds: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
     let wrong = |text: String| PyErr::from(Failure::Argument(format!("seeds: {text}")));
-    if seeds.hasattr("__index__")? {
-        let count = seeds.extract::<i64>().unwrap_or(i64::MAX);
+    let expected = || format!("expected a number from 1 to {MAX_SEEDS}, or a list of seeds");
+    let found = || Ok::<_, PyErr>(wrong(format!("{}, found {}", expected(), seeds.repr()?)));
+    if seeds.is_instance_of::<PyBool>() || seeds.is_instance_of::<PyString>() {
+        return Err(found()?);
+    }
+    // An array of numpy may have `__index__`, too.
+    if let Ok(count) = seeds.extract::<i64>() {
         return match u64::try_from(count) {
             Ok(count @ 1..=MAX_SEEDS) => Ok((1..=count).collect()),
-            _ => Err(wrong(format!("expected a number from 1 to {MAX_SEEDS}, found {count}"))),
+            _ => Err(found()?),
         };
     }
     let mut list: Vec<u64> = Vec::new();
-    for seed in seeds.try_iter()? {
+    let Ok(seeds) = seeds.try_iter() else { return Err(found()?) };
+    for seed in seeds {
         let seed = seed?;
         let number = seed.extract::<u64>().map_err(|_| {
             wrong(format!("expected whole numbers from 0 to {}, found {seed}", u64::MAX))
