@@ -20,19 +20,21 @@ pub(crate) struct OtherPanicked;
 
 /// How long one thread polls: twice as long after a wait that polling ended, half as long after one
 /// that it did not.
-pub(crate) struct Patience(Cell<u32>);
+pub(crate) struct Patience {
+    spins: Cell<u32>,
+    most_spins: u32,
+}
 
 impl Patience {
-    /// At the start of a run.
-    pub fn new() -> Patience {
-        Patience(Cell::new(MOST_SPINS))
+    fn of(most_spins: u32) -> Patience {
+        Patience { spins: Cell::new(most_spins), most_spins }
     }
     fn spins(&self) -> u32 {
-        self.0.get()
+        self.spins.get()
     }
     fn learn(&self, was_enough: bool) {
-        let spins = if was_enough { self.0.get() * 2 } else { self.0.get() / 2 };
-        self.0.set(spins.clamp(FEWEST_SPINS, MOST_SPINS));
+        let spins = if was_enough { self.spins() * 2 } else { self.spins() / 2 };
+        self.spins.set(spins.clamp(FEWEST_SPINS, self.most_spins));
     }
 }
 
@@ -40,6 +42,8 @@ impl Patience {
 /// are shared.
 pub(crate) struct Barrier {
     parties: usize,
+    /// Most polls: where there are fewer cores than threads, each takes one from another.
+    most_spins: u32,
     arrived: AtomicUsize,
     /// Number of times that it was passed.
     passed: AtomicUsize,
@@ -53,7 +57,14 @@ impl Barrier {
     pub fn new(parties: usize) -> Barrier {
         let (arrived, passed) = (AtomicUsize::new(0), AtomicUsize::new(0));
         let (sleepers, wake) = (Mutex::new(0), Condvar::new());
-        Barrier { parties, arrived, passed, broken: AtomicBool::new(false), sleepers, wake }
+        let cores = thread::available_parallelism().map_or(1, usize::from);
+        let most_spins = if parties <= cores { MOST_SPINS } else { FEWEST_SPINS };
+        let broken = AtomicBool::new(false);
+        Barrier { parties, most_spins, arrived, passed, broken, sleepers, wake }
+    }
+    /// That of one of the threads, at the start of a run.
+    pub fn patience(&self) -> Patience {
+        Patience::of(self.most_spins)
     }
 
     /// Wait until all parties have called this, each with a patience of its own. Their earlier
@@ -140,7 +151,7 @@ mod tests {
             for me in 0..THREADS {
                 let (barrier, turns) = (&barrier, &turns);
                 scope.spawn(move || {
-                    let patience = Patience::new();
+                    let patience = barrier.patience();
                     for turn in 1..=2_000 {
                         turns[me].store(turn, Ordering::Relaxed);
                         barrier.wait(&patience);
@@ -155,7 +166,7 @@ mod tests {
 
     #[test]
     fn patience_follows_from_how_waits_ended() {
-        let patience = Patience::new();
+        let patience = Patience::of(MOST_SPINS);
         patience.learn(true);
         assert_eq!(patience.spins(), MOST_SPINS);
         (0..20).for_each(|_| patience.learn(false));
@@ -172,7 +183,7 @@ mod tests {
                 let barrier = &barrier;
                 scope.spawn(move || {
                     let _guard = barrier.panic_guard();
-                    let patience = Patience::new();
+                    let patience = barrier.patience();
                     barrier.wait(&patience);
                     assert!(!fails, "on purpose");
                     barrier.wait(&patience);

@@ -315,7 +315,7 @@ impl<'a, 'p> Worker<'a, 'p> {
         me: usize,
     ) -> Self {
         let outgoing = parts.iter().map(|_| Mail::default()).collect();
-        let patience = Patience::new();
+        let patience = meeting.barrier.patience();
         let effort = Effort::default();
         Worker { meeting, parts, rules, me, patience, outgoing, effort, racing: None }
     }
