@@ -241,6 +241,39 @@ fn shards_merge_into_what_one_machine_writes() {
     }
 }
 
+/// The commands on the page, also of a scenario that says what is swept, give the runs of the
+/// sweep.
+#[test]
+fn the_commands_of_the_page_make_the_reports_of_points() {
+    let desk = desk();
+    let grid = "[[sweep]]\ngrid = { \"links.r0-r1.rate\" = [\"1Mbit/s\", \"2Mbit/s\"] }\n";
+    desk.file("grid.toml", format!("{SMALL}{grid}"));
+    for (name, more) in [("grid.toml", &[][..]), ("small.toml", &["--sweep", RATES])] {
+        let args = ["run", name, "-p", "cubic", "--seeds", "2", "--out", "all", "--force"];
+        desk.forebay(&[&args[..], more].concat()).ok();
+        let (names, rows) =
+            forebay_lab::report::sweep_rows(&desk.path("all/sweep.parquet")).expect("a table");
+        let hash = names.iter().position(|name| name == "trace_hash").expect("a column");
+        let rows: Vec<_> = rows.map(|row| row.expect("a row")).collect();
+        let page = fs::read_to_string(desk.path("all/report.html")).expect("the page");
+        let commands: Vec<&str> = page
+            .split("forebay run ")
+            .filter_map(|rest| Some(rest.split_once(" --out point-")?.0))
+            .collect();
+        assert_eq!(commands.len(), rows.len() / 2, "{page}");
+        for (point, command) in commands.into_iter().enumerate() {
+            let command = command.replace("&#39;", "'").replace("&#x27;", "'");
+            let line = format!("forebay run {command} --json --no-reference >one.json");
+            desk.file("one.sh", line);
+            bash(&desk, &["one.sh"], &[]).ok();
+            let one: Value =
+                serde_json::from_slice(&fs::read(desk.path("one.json")).unwrap()).unwrap();
+            let expected = rows[2 * point][hash].text().expect("a hash");
+            assert_eq!(one["runs"][0]["trace_hash"], expected, "{command}");
+        }
+    }
+}
+
 /// A line of shell with `bash`, in which `forebay` is the program.
 fn bash(desk: &Desk, args: &[&str], variables: &[(&str, &str)]) -> Done {
     let mut command = std::process::Command::new("bash");

@@ -45,10 +45,10 @@ pub(super) fn section(sweep: &Sweep) -> String {
     )
 }
 
-/// The command that runs a point alone.
+/// The command that runs a point alone, also of a scenario that is a sweep itself.
 fn command(sweep: &Sweep, number: usize) -> String {
     let record = &sweep.record;
-    let mut text = format!("forebay run {}", shell(&record.scenario));
+    let mut text = format!("forebay run {} --set 'sweep=[]'", shell(&record.scenario));
     for set in &record.set {
         let _ = write!(text, " --set {}", shell(set));
     }
