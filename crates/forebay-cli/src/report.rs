@@ -14,6 +14,7 @@ const COMPARISON: &str = "compare.html";
 /// Make the page and say where it is.
 pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
     let baseline = args.baseline.as_deref();
+    refuse_for_sweeps(args)?;
     let path =
         written(&args.folders, args.out.as_deref(), baseline).map_err(|error| match error {
             ReportError::NotResults { .. }
@@ -30,6 +31,24 @@ pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
         })?;
     writeln!(out, "{}", path.display())?;
     Ok(())
+}
+
+/// The page of a sweep is made again in its folder, alone.
+fn refuse_for_sweeps(args: &ReportArgs) -> Result<(), Failure> {
+    let sweep = args.folders.iter().find(|folder| folder.join("sweep.json").is_file());
+    let option = match args {
+        ReportArgs { out: Some(_), .. } => "--out",
+        ReportArgs { baseline: Some(_), .. } => "--baseline",
+        ReportArgs { folders, .. } if folders.len() > 1 => "a comparison",
+        _ => return Ok(()),
+    };
+    sweep.map_or(Ok(()), |folder| {
+        let folder = folder.display();
+        Err(Failure::input(format!(
+            "`{folder}` is a sweep: {option} is not for it\nhint: `forebay report {folder}` makes \
+             its page again, in the folder; `forebay run --baseline` names what it compares with"
+        )))
+    })
 }
 
 fn written(

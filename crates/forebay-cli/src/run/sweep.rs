@@ -153,6 +153,7 @@ impl Job<'_> {
         let record = std::fs::read(target.join("sweep.json")).ok();
         let record = record.and_then(|text| serde_json::from_slice(&text).ok());
         let notes = record.map_or_else(Vec::new, |record: forebay_lab::SweepRecord| record.notes);
+        let notes = self.with_what_is_unchecked(notes);
         let failed = self.show(rows().map_err(Failure::run)?, &notes, out, paint)?;
         if !self.args.results.json {
             writeln!(out, "\nResults: {}", target.join(REPORT_NAME).display())?;
@@ -179,7 +180,7 @@ impl Job<'_> {
         });
         let cells: Vec<(u64, Vec<Cell>)> = cells.collect();
         let numbered = cells.iter().map(|(number, cells)| (*number, cells.as_slice()));
-        let notes = ignored_keys(self.manifest, numbered);
+        let notes = self.with_what_is_unchecked(ignored_keys(self.manifest, numbered));
         let cells = cells.into_iter().map(|(_, cells)| Ok(cells));
         let failed = self.show(Box::new(cells), &notes, out, paint)?;
         out.flush()?;
@@ -246,6 +247,15 @@ impl Job<'_> {
         let end = sweep(self.plan, numbers, &options, rows);
         bar.finish();
         end
+    }
+
+    /// These notes, and one if the scenario expects something: a sweep is a table, and checks none.
+    fn with_what_is_unchecked(&self, mut notes: Vec<String>) -> Vec<String> {
+        let first = self.plan.swept.scenario(&self.plan.swept.grid().point(0));
+        if first.is_ok_and(|scenario| !scenario.expect.is_empty()) {
+            notes.push("[[expect]] is not checked in a sweep, but in runs of its points".into());
+        }
+        notes
     }
 
     /// Print the rows. Gives what is to be said of those that failed, if there are some.

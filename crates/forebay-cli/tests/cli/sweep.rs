@@ -51,6 +51,25 @@ fn every_point_protocol_and_seed_is_a_row() {
 }
 
 #[test]
+fn what_a_scenario_expects_is_not_checked_and_a_note_says_so() {
+    let desk = desk();
+    let expect = "[[expect]]\nmetric = \"afct_s\"\nop = \"<=\"\nvalue = \"1ms\"\n";
+    desk.file("expect.toml", format!("{SMALL}{expect}"));
+    let args = ["run", "expect.toml", "-p", "cubic", "--sweep", RATES];
+    for more in [&[][..], &["--out", "all"]] {
+        let done = desk.forebay(&[&args[..], more].concat()).ok();
+        assert!(done.stdout.contains("note: [[expect]] is not checked"), "{}", done.stdout);
+    }
+    assert!(
+        !desk
+            .forebay(&["run", "small.toml", "-p", "cubic", "--sweep", RATES])
+            .ok()
+            .stdout
+            .contains("[[expect]]")
+    );
+}
+
+#[test]
 fn a_scenario_says_what_is_swept() {
     let desk = desk();
     let zip = "[[sweep]]\nzip = { \"links.r0-r1.rate\" = [\"1Mbit/s\", \"2Mbit/s\"], \
@@ -238,6 +257,11 @@ fn shards_merge_into_what_one_machine_writes() {
         let done = run(&[option, &["--out", "bad"]].concat());
         assert_eq!(done.code, 2, "{}", done.stderr);
         assert!(done.stderr.contains("is not for a sweep"), "{}", done.stderr);
+    }
+    for options in [&["--out", "o.html"][..], &["--baseline", "cubic"], &["all"]] {
+        let done = desk.forebay(&[&["report", "all"], options].concat());
+        assert_eq!(done.code, 2, "{}", done.stderr);
+        assert!(done.stderr.contains("`all` is a sweep"), "{}", done.stderr);
     }
 }
 
