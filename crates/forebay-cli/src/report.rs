@@ -35,7 +35,7 @@ pub fn report(args: &ReportArgs, out: &mut impl Write) -> Result<(), Failure> {
 
 /// The page of a sweep is made again in its folder, alone.
 fn refuse_for_sweeps(args: &ReportArgs) -> Result<(), Failure> {
-    let sweep = args.folders.iter().find(|folder| folder.join("sweep.json").is_file());
+    let sweep = args.folders.iter().find(|folder| is_sweep(folder));
     let option = match args {
         ReportArgs { out: Some(_), .. } => "--out",
         ReportArgs { baseline: Some(_), .. } => "--baseline",
@@ -51,15 +51,17 @@ fn refuse_for_sweeps(args: &ReportArgs) -> Result<(), Failure> {
     })
 }
 
+fn is_sweep(folder: &Path) -> bool {
+    folder.join("sweep.json").is_file()
+}
+
 fn written(
     folders: &[PathBuf],
     out: Option<&Path>,
     baseline: Option<&str>,
 ) -> Result<PathBuf, ReportError> {
     match (folders, out) {
-        ([folder], None) if baseline.is_none() && folder.join("sweep.json").is_file() => {
-            write_sweep_report(folder)
-        }
+        ([folder], None) if is_sweep(folder) => write_sweep_report(folder),
         ([folder], None) => write_report_against(folder, baseline),
         (several, out) => {
             let path = out.unwrap_or(Path::new(COMPARISON)).to_path_buf();

@@ -1,5 +1,6 @@
 //! A network divided into partitions that run it together, in one thread or several.
 
+use crate::pace::Pace;
 use crate::partition::Partition;
 use crate::partitioning::Partitioning;
 use crate::serial_fallback::SerialFallback;
@@ -8,6 +9,7 @@ use forebay_base::Time;
 use forebay_net::NetSpec;
 use std::collections::BTreeSet;
 use std::sync::atomic::AtomicBool;
+use std::time::Duration;
 
 /// See the module.
 pub(crate) struct Division {
@@ -64,18 +66,27 @@ impl Division {
     }
 
     /// Run all events up to and including `limit`, or to the end of the run, and count what it
-    /// costs.
-    pub fn run(&mut self, limit: Time, effort: &mut Effort) {
-        if let [part] = self.parts.as_mut_slice() {
-            self.end = run_alone(part, &self.rules, self.end, limit);
-            return;
-        }
+    /// costs. Gives how many they were, and how long it took: no time without a clock.
+    pub fn run(&mut self, limit: Time, effort: &mut Effort) -> Pace {
         let (wall, events, windows) = (self.rules.wall(), self.events(), effort.windows);
-        let meeting = if self.fallback.is_alone() { &self.alone } else { &self.meeting };
-        self.end = meeting.run(&mut self.parts, &self.rules, limit, effort);
-        let (passed, handled) = (effort.windows - windows, self.events() - events);
-        let took = self.rules.wall().saturating_sub(wall);
-        self.fallback.learn(passed, handled, took, self.threads());
+        let is_whole = self.parts.len() == 1;
+        self.end = match self.parts.as_mut_slice() {
+            [part] => run_alone(part, &self.rules, self.end, limit),
+            parts => {
+                let meeting = if self.fallback.is_alone() { &self.alone } else { &self.meeting };
+                meeting.run(parts, &self.rules, limit, effort)
+            }
+        };
+        let pace = self.pace_since(wall, events);
+        if !is_whole {
+            self.fallback.learn(effort.windows - windows, pace, self.threads());
+        }
+        pace
+    }
+    /// The pace since that time on the clock, and so many events.
+    fn pace_since(&self, wall: Duration, events: u64) -> Pace {
+        let time = self.rules.wall().saturating_sub(wall);
+        Pace { time, events: self.events() - events }
     }
 
     /// Run in this thread alone, up to and including `limit`, or until someone sets `stop`.
@@ -83,8 +94,7 @@ impl Division {
         let (wall, cpu, events) = (self.rules.wall(), self.rules.cpu(), self.events());
         let threads = self.threads();
         let mut race = self.alone.race(&mut self.parts, &self.rules, limit, stop, threads);
-        race.pace.time = self.rules.wall().saturating_sub(wall);
-        race.pace.events = self.events() - events;
+        race.pace = self.pace_since(wall, events);
         race.cpu = self.rules.cpu().saturating_sub(cpu);
         race
     }

@@ -63,18 +63,18 @@ impl SerialFallback {
         self.alone = pace;
     }
 
-    /// In the last call there were so many windows, and events in them; it took so long, zero
-    /// without a clock. There are `threads` in all.
-    pub fn learn(&mut self, windows: u64, events: u64, took: Duration, threads: usize) {
+    /// In the last call there were so many windows, and events in them, at this pace; it took no
+    /// time without a clock. There are `threads` in all.
+    pub fn learn(&mut self, windows: u64, pace: Pace, threads: usize) {
         self.windows += windows;
         self.alone_windows += if self.is_alone { windows } else { 0 };
         self.period_windows += windows;
-        self.period_events += events;
+        self.period_events += pace.events;
         if self.period_windows >= PERIOD_WINDOWS {
             self.is_thin = self.period_events < self.period_windows * MIN_EVENTS * threads as u64;
             (self.period_windows, self.period_events) = (0, 0);
         }
-        self.pace.add(Pace { time: took, events });
+        self.pace.add(pace);
         if self.pace.time >= JUDGED {
             let pace = std::mem::take(&mut self.pace);
             self.judge(pace);
@@ -104,7 +104,7 @@ mod tests {
 
     fn after(windows: u64, events: u64, threads: usize) -> bool {
         let mut fallback = SerialFallback::default();
-        fallback.learn(windows, events, Duration::ZERO, threads);
+        fallback.learn(windows, Pace { time: Duration::ZERO, events }, threads);
         fallback.is_alone()
     }
 
@@ -121,7 +121,7 @@ mod tests {
     fn each_period_is_decided_by_the_one_before() {
         let mut fallback = SerialFallback::default();
         let mut pass = |windows, events| {
-            fallback.learn(windows, events, Duration::ZERO, 2);
+            fallback.learn(windows, Pace { time: Duration::ZERO, events }, 2);
             (fallback.is_alone(), fallback.percent())
         };
         assert_eq!(pass(256, 500), (true, 0));
@@ -135,15 +135,17 @@ mod tests {
     fn threads_that_were_slower_wait_longer_each_time() {
         let mut fallback = SerialFallback::default();
         let ms = Duration::from_millis;
-        fallback.expect_alone(Pace { time: ms(50), events: 500_000 });
+        let pace_alone = Pace { time: ms(50), events: 500_000 };
+        fallback.expect_alone(pace_alone);
         let mut turns_alone = |wall_ms: u64, events: u64| {
+            let half = Pace { time: ms(wall_ms / 2), events: events / 2 };
             assert!(!fallback.is_alone());
-            fallback.learn(10, events / 2, ms(wall_ms / 2), 2);
+            fallback.learn(10, half, 2);
             assert!(!fallback.is_alone(), "too early to tell");
-            fallback.learn(10, events / 2, ms(wall_ms / 2), 2);
+            fallback.learn(10, half, 2);
             let mut turns = 0;
             while fallback.is_alone() {
-                fallback.learn(10, 500_000, ms(50), 2);
+                fallback.learn(10, pace_alone, 2);
                 turns += 1;
             }
             turns

@@ -69,14 +69,6 @@ struct Whole {
     cpu: Duration,
 }
 
-/// Run `division` to `limit`: how long it took.
-fn timed(division: &mut Division, limit: Time, effort: &mut Effort) -> Pace {
-    let (wall, events) = (division.rules.wall(), division.events());
-    division.run(limit, effort);
-    let time = division.rules.wall().saturating_sub(wall);
-    Pace { time, events: division.events() - events }
-}
-
 /// Run `whole` to `limit` in this thread, and `partitions` as far as they come meanwhile in
 /// another.
 fn race(
@@ -89,7 +81,7 @@ fn race(
     let (ran, raced) = thread::scope(|scope| {
         let racer = scope.spawn(|| partitions.race(limit, &is_over));
         let cpu = whole.rules.cpu();
-        let pace = timed(whole, limit, effort);
+        let pace = whole.run(limit, effort);
         is_over.store(true, Ordering::Relaxed);
         let cpu = whole.rules.cpu().saturating_sub(cpu);
         (Whole { pace, cpu }, racer.join())
@@ -145,12 +137,12 @@ impl Trial {
         active.sample_not_before(look);
         match self.phase {
             Phase::Waiting(before) => {
-                let took = timed(active, limit, effort).time;
+                let took = active.run(limit, effort).time;
                 self.wait(before, took)
             }
             Phase::Race { .. } => self.race(active, limit, look, effort),
             Phase::Proof { whole, mut threads } => {
-                threads.add(timed(active, limit, effort));
+                threads.add(active.run(limit, effort));
                 self.phase = Phase::Proof { whole, threads };
                 self.prove(active, limit, look, effort)
             }
@@ -206,7 +198,7 @@ impl Trial {
             std::mem::swap(active, &mut self.other);
             active.fallback.expect_alone(partitions.pace);
             // The partitions are behind: they catch up before anyone reads them.
-            let threads = timed(active, limit, effort);
+            let threads = active.run(limit, effort);
             self.phase = Phase::Proof { whole: whole.pace, threads };
         }
         Verdict::Open(self)

@@ -133,9 +133,6 @@ impl Express {
     /// all that it does.
     #[inline]
     pub fn outdated_by(&mut self, packet: &Packet, arena: &Arena) -> Option<Packet> {
-        if self.is_empty() {
-            return None;
-        }
         self.waiting.as_mut()?.outdated_by(packet, arena)
     }
     /// Lose all that waits.
