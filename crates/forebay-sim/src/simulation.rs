@@ -225,6 +225,20 @@ impl Simulation {
         }
     }
 
+    /// While the trial of several threads lasts, the run that waits goes on in place of the other
+    /// one. Partitions that wait go to `raced_to` before, at the latest to now. Gives whether a
+    /// trial lasts.
+    ///
+    /// In a trial clocks decide when this happens; with this, a test decides.
+    #[doc(hidden)]
+    pub fn take_over(&mut self, raced_to: Time) -> bool {
+        let (look, raced_to) = (self.look.max(self.now), raced_to.min(self.now));
+        if let Some(trial) = &mut self.trial {
+            trial.take_over(&mut self.active, raced_to, look);
+        }
+        self.trial.is_some()
+    }
+
     /// Nothing will be sampled before `look`, even if calls run for shorter stretches: until then
     /// results may be ahead of the clock.
     pub fn sample_not_before(&mut self, look: Time) {

@@ -149,6 +149,17 @@ impl Trial {
         }
     }
 
+    /// The run that waits takes the place of `active`, and catches up when that runs next. Before,
+    /// the partitions, if it is they that wait, go to `raced_to` as in a race, nothing sampled
+    /// before `look`.
+    pub fn take_over(&mut self, active: &mut Division, raced_to: Time, look: Time) {
+        if self.other.threads() > 1 {
+            self.other.sample_not_before(look);
+            self.other.race(raced_to, &AtomicBool::new(false));
+        }
+        std::mem::swap(active, &mut self.other);
+    }
+
     fn wait(mut self: Box<Self>, before: Duration, took: Duration) -> Verdict {
         let spent = before + took;
         self.phase = if took >= BUSY && spent >= BEGINS {
