@@ -52,46 +52,46 @@ impl Guard {
     pub fn is_on(&self) -> bool {
         !self.0.is_empty()
     }
-    /// What counts of the signals of `packet`, which came in over `port`; false if something was
-    /// ignored.
-    pub fn admit(
+    /// Whether what `packet`, which came in over `port`, says on an ACK or in a notice counts.
+    #[inline]
+    pub fn believes(
         &mut self,
         port: PortId,
         packet: &Packet,
-        signals: Signals,
-        cx: &mut NodeContext<'_>,
-    ) -> (Signals, bool) {
-        let options = |arena: &Arena| arena.cold(packet.cold()).tcp_options;
-        let believed = match &mut self.0[port.index()] {
+        said: BackPressure,
+        cx: &NodeContext<'_>,
+    ) -> bool {
+        match &mut self.0[port.index()] {
             Trust::Any => true,
-            Trust::Signed(keys) => guarded(&options(cx.arena))
+            Trust::Signed(keys) => guarded(&cx.arena.cold(packet.cold()).tcp_options)
                 .is_some_and(|option| keys.confirms(cx.now, &option, packet)),
-            Trust::Empty if comes_from(port, packet, cx) => {
-                let sent = signals.notice.map(|Notice(sent)| sent).or(signals.back_pressure);
-                let empty = BackPressure::default();
-                if sent == Some(empty) {
-                    return (signals, true);
-                }
-                let options = &mut cx.arena.cold_mut(packet.cold()).tcp_options;
-                let mut emptied = signals;
-                if signals.back_pressure.is_some() {
-                    emptied.back_pressure = Some(empty);
-                    empty.overwrite(options);
-                }
-                if signals.notice.is_some() {
-                    emptied.notice = Some(Notice(empty));
-                    Notice(empty).overwrite(options);
-                }
-                return (emptied, false);
-            }
-            Trust::Empty => false,
-        };
-        if believed {
-            return (signals, true);
+            Trust::Empty => said == BackPressure::default() && comes_from(port, packet, cx),
         }
-        make_void(&mut cx.arena.cold_mut(packet.cold()).tcp_options);
-        let echo = signals.echo.or(Some(Echo(None)));
-        (Signals { back_pressure: None, notice: None, echo, ..signals }, false)
+    }
+    /// What counts of the signals of such a packet where [`Guard::believes`] is false. The packet
+    /// says no more than that from here on.
+    #[cold]
+    pub fn correct(&self, port: PortId, packet: &Packet, cx: &mut NodeContext<'_>) -> Signals {
+        let signals = Signals::of(packet, cx.arena);
+        let is_empty = matches!(self.0[port.index()], Trust::Empty);
+        let answers = is_empty && comes_from(port, packet, cx);
+        let options = &mut cx.arena.cold_mut(packet.cold()).tcp_options;
+        if !answers {
+            make_void(options);
+            let echo = signals.echo.or(Some(Echo(None)));
+            return Signals { back_pressure: None, notice: None, echo, ..signals };
+        }
+        let empty = BackPressure::default();
+        let mut emptied = signals;
+        if signals.back_pressure.is_some() {
+            emptied.back_pressure = Some(empty);
+            empty.overwrite(options);
+        }
+        if signals.notice.is_some() {
+            emptied.notice = Some(Notice(empty));
+            Notice(empty).overwrite(options);
+        }
+        emptied
     }
     /// Sign what leaves through `port`.
     #[inline(always)]

@@ -262,21 +262,11 @@ impl Inrpp {
         }
     }
 
-    /// What counts of the signals of a packet that has come in over `port`, where links have keys.
-    #[inline(never)]
-    fn admit(
-        &mut self,
-        port: PortId,
-        packet: &Packet,
-        signals: Signals,
-        cx: &mut NodeContext<'_>,
-    ) -> Signals {
-        if signals.back_pressure.is_none() && signals.notice.is_none() {
-            return signals;
-        }
-        let (admitted, whole) = self.guard.admit(port, packet, signals, cx);
-        self.ports[port.index()].log.ignored_notices += u64::from(!whole);
-        admitted
+    /// What counts of the signals of a packet that has come in over `port`, and is not believed.
+    #[cold]
+    fn correct(&mut self, port: PortId, packet: &Packet, cx: &mut NodeContext<'_>) -> Signals {
+        self.ports[port.index()].log.ignored_notices += 1;
+        self.guard.correct(port, packet, cx)
     }
     /// An ACK has come in over `port`: the data that it acknowledges leaves there.
     fn on_ack(
@@ -481,8 +471,11 @@ impl Forwarding for Inrpp {
             return Verdict::Drop(packet, DropReason::Ttl);
         }
         let mut signals = Signals::of(&packet, cx.arena);
-        if self.guard.is_on() {
-            signals = self.admit(in_port, &packet, signals, cx);
+        if self.guard.is_on()
+            && let Some(said) = signals.notice.map(|Notice(said)| said).or(signals.back_pressure)
+            && !self.guard.believes(in_port, &packet, said, cx)
+        {
+            signals = self.correct(in_port, &packet, cx);
         }
         if let Some(option) = signals.back_pressure {
             self.on_ack(in_port, option, &packet, cx);
@@ -539,19 +532,25 @@ impl Forwarding for Inrpp {
         if waits || out.foreign {
             return None;
         }
-        let mut signals = Signals::of(packet, cx.arena);
+        let signals = Signals::of(packet, cx.arena);
         if signals.tag.is_some() || signals.notice.is_some() {
             return None;
         }
         if let Some(rate) = express {
-            if self.guard.is_on() {
-                signals = self.admit(in_port, packet, signals, cx);
+            let mut back_pressure = signals.back_pressure;
+            if self.guard.is_on()
+                && let Some(said) = back_pressure
+                && !self.guard.believes(in_port, packet, said, cx)
+            {
+                back_pressure = self.correct(in_port, packet, cx).back_pressure;
             }
-            if let Some(option) = signals.back_pressure {
+            if let Some(option) = back_pressure {
                 self.on_ack(in_port, option, packet, cx);
             }
             self.fold_path([in_port, port], packet, cx.arena);
-            self.guard.sign(cx.now, port, packet, cx.arena);
+            if back_pressure.is_some() {
+                self.guard.sign(cx.now, port, packet, cx.arena);
+            }
             self.detours.sent(cx.now, port, wire_len);
             debug_assert!(
                 !self.ports[port.index()].has_acks_wait(cx.now, rate),

@@ -9,8 +9,8 @@
 //! ```
 //!
 //! The code is SipHash-2-4, cut to 48 bits, over the addresses, the ports, the acknowledgement
-//! number (with a notice on data: the sequence number), the signal, the epoch, which option it is,
-//! and the digest. Six bytes are what timestamps and the other options of a SYN-ACK leave (40 in
+//! number (with a notice on data: the sequence number), the signal, which option it is, and the
+//! digest. The key is one of the epoch. Six bytes are what timestamps and the other options of a SYN-ACK leave (40 in
 //! all). Four would make room for no more SACK blocks.
 //!
 //! Beside timestamps (10 bytes) and MPTCP's data sequence signal (DSS), in 40:
@@ -247,7 +247,8 @@ pub fn make_void(options: &mut OptionList) -> bool {
     found.is_some()
 }
 
-/// SipHash-2-4 of what is protected: its first 48 bits.
+/// SipHash-2-4 of what is protected: its first 48 bits. The key is that of the epoch. Without a
+/// digest it is 23 bytes, the most that SipHash takes in with three words.
 #[inline]
 fn code(key: &SipHasher24, carrier: Carrier, data: &[u8], packet: &Packet) -> [u8; CODE_BYTES] {
     let (ports, fields) = (packet.ports().unwrap_or_default(), packet.tcp_fields());
@@ -257,13 +258,19 @@ fn code(key: &SipHasher24, carrier: Carrier, data: &[u8], packet: &Packet) -> [u
     });
     let addresses = u64::from(packet.src().0) << 32 | u64::from(packet.dst().0);
     let ports = u64::from(ports.0) << 48 | u64::from(ports.1) << 32;
-    let mut message = [0; 28];
+    let mut message = [0; 27];
     message[..8].copy_from_slice(&addresses.to_be_bytes());
     message[8..16].copy_from_slice(&(ports | u64::from(number)).to_be_bytes());
-    message[16..23].copy_from_slice(&data[..SIGNED_BYTES]);
-    message[23] = carrier as u8;
-    message[24..].copy_from_slice(&digest_of(data).unwrap_or_default());
-    let [code @ .., _, _] = key.hash(&message).to_be_bytes();
+    message[16..22].copy_from_slice(&data[..SIGNED_BYTES - 1]);
+    message[22] = carrier as u8;
+    let hash = match digest_of(data) {
+        None => key.hash(&message[..23]),
+        Some(digest) => {
+            message[23..].copy_from_slice(&digest);
+            key.hash(&message)
+        }
+    };
+    let [code @ .., _, _] = hash.to_be_bytes();
     code
 }
 

@@ -15,9 +15,10 @@ impl Inrpp {
     ) -> bool {
         let Some(packet) = ring.front() else { return false };
         let (ttl, wire_len) = (packet.ttl(), packet.wire_len());
-        if packet.kind() != Kind::Tcp || ttl <= 1 || is_express(packet) || self.guard.is_on() {
+        if packet.kind() != Kind::Tcp || ttl <= 1 || is_express(packet) {
             return false;
         }
+        // Without these there is no code to check, and none to write.
         let signals = Signals::of(packet, cx.arena);
         if signals.back_pressure.is_some() || signals.notice.is_some() || signals.tag.is_some() {
             return false;

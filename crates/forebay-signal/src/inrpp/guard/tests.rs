@@ -78,22 +78,22 @@ fn the_code_is_siphash_of_the_bytes_of_the_page() {
     let packet = packet(TcpFlags::ACK, 0x1112_1314, 0x2122_2324);
     let mut options = OptionList::EMPTY;
     asks().push_guarded_on_syn(PathDigest(0x3132_3334), &mut options).unwrap();
-    let option = guarded(&options).unwrap();
-    let message = [
-        [1, 2, 3, 4, 10, 11, 12, 13],
-        [0, 80, 0x13, 0x89, 0x21, 0x22, 0x23, 0x24],
-        [1, 3, 5, 6, 7, 8, 0, 0],
-    ];
+    let on_syn = guarded(&options).unwrap();
+    let message = [[1, 2, 3, 4, 10, 11, 12, 13], [0, 80, 0x13, 0x89, 0x21, 0x22, 0x23, 0x24]];
     let mut message = message.concat();
-    message.extend([0x31, 0x32, 0x33, 0x34]);
+    message.extend([1, 3, 5, 6, 7, 8, 0]);
     let of_key = SipHasher24::new_with_keys(key[0], key[1]);
-    let expected = &siphash(key, &message).to_be_bytes()[..6];
-    assert_eq!(code(&of_key, option.carrier, option.data, &packet), expected);
+    let expected = |message: &[u8]| siphash(key, message).to_be_bytes()[..6].to_vec();
+    let ack = with_room();
+    let on_ack = guarded(&ack).unwrap();
+    assert_eq!(code(&of_key, on_ack.carrier, on_ack.data, &packet).to_vec(), expected(&message));
+    message.extend([0x31, 0x32, 0x33, 0x34]);
+    assert_eq!(code(&of_key, on_syn.carrier, on_syn.data, &packet).to_vec(), expected(&message));
     // A notice: the sequence number, and another carrier.
     message[12..16].copy_from_slice(&[0x11, 0x12, 0x13, 0x14]);
-    message[23] = 1;
-    let expected = &siphash(key, &message).to_be_bytes()[..6];
-    assert_eq!(code(&of_key, Carrier::Data, option.data, &packet), expected);
+    message[22] = 1;
+    let of_notice = code(&of_key, Carrier::Data, on_syn.data, &packet);
+    assert_eq!(of_notice.to_vec(), expected(&message));
 }
 
 #[test]
