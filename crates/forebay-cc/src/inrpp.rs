@@ -71,11 +71,10 @@
 //!     many, and 65 535 bytes in any case.
 //!
 //! 14. Where a router says that the path has one without INRPP next to it, a flow that no router
-//!     has asked begins as TCP does: with the initial window and slow start, and with TCP's loss
-//!     detection, for a short queue there drops what a first flight would fill. The first loss
-//!     makes the flow one of CUBIC, for as long as that is said, whoever asks: routers before the
-//!     plain one hold what they cannot send, but what that drops may be a packet of TCP that joined
-//!     there.
+//!     has asked is one of CUBIC, with the void option: a short queue there drops what a first
+//!     flight would fill. Its first loss makes that final for as long as the router says so,
+//!     whoever asks: routers before the plain one hold what they cannot send, but what that drops
+//!     may be a packet of TCP that joined there.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.
@@ -440,8 +439,13 @@ impl Inrpp {
     /// What data carry from now on, unless that is notices.
     fn renew_echo(&mut self) {
         if !self.notifies {
-            self.option = if self.pooled { echo_of(self.nonce) } else { void_echo() };
+            self.option = if self.is_held() { echo_of(self.nonce) } else { void_echo() };
         }
+    }
+    /// False if the flow sends as TCP does: rules 7, 8 and 14.
+    #[inline]
+    fn is_held(&self) -> bool {
+        self.pooled && (self.slowed || !self.tcp.foreign)
     }
     fn is_greedy(&self) -> bool {
         self.tcp.params.misbehaves == Misbehaviour::GreedySender
@@ -471,6 +475,7 @@ impl Inrpp {
 
     /// Rules 3, 4 and 7; `in_flight_bytes` is from before the ACK.
     fn hear(&mut self, now: Time, signal: BackPressure, in_flight_bytes: u64) {
+        let (was_pooled, was_held) = (self.pooled, self.is_held());
         self.tcp.foreign = signal.foreign;
         if self.unheld
             && !signal.foreign
@@ -518,6 +523,12 @@ impl Inrpp {
         };
         let asked = matches!(signal.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);
         self.slowed |= asked || signal.allowance > 0;
+        match (was_held, self.is_held()) {
+            _ if self.pooled != was_pooled => {}
+            (true, false) => self.leave_to_cubic(),
+            (false, true) => self.renew_echo(),
+            _ => {}
+        }
     }
 
     /// Rule 7.
@@ -564,10 +575,9 @@ impl Inrpp {
     /// Rule 1: what may be in flight in the open loop.
     #[inline]
     fn open_bytes(&self) -> u64 {
-        let Tcp { init, fate, first_flight_bytes, foreign, .. } = &*self.tcp;
+        let Tcp { init, fate, first_flight_bytes, .. } = &*self.tcp;
         let round_bytes = fate.arrived_bytes();
         let bytes = match fate.lost_bytes {
-            _ if *foreign => init.initial_window_bytes.saturating_add(round_bytes * 2),
             0 => first_flight_bytes.saturating_add(round_bytes.saturating_mul(OPEN_ROUNDS)),
             _ => init.initial_window_bytes.saturating_add(round_bytes),
         };
@@ -579,11 +589,21 @@ impl Inrpp {
             return;
         }
         (self.pooled, self.unheld) = (false, true);
+        self.leave_to_cubic();
+    }
+    /// CUBIC begins with what was delivered in the last round trip.
+    fn leave_to_cubic(&mut self) {
         self.renew_echo();
         let Tcp { init, fate, .. } = &mut *self.tcp;
         init.initial_window_bytes = init.initial_window_bytes.max(fate.arrived_bytes());
         *fate = Fate::default();
         self.tcp.restart();
+    }
+    /// A flow that sends as TCP does has lost a packet: rule 14.
+    fn note_tcp_loss(&mut self) {
+        if self.tcp.foreign && !self.is_greedy() {
+            (self.pooled, self.unheld) = (false, true);
+        }
     }
     /// A router does hold the excess: it has asked.
     fn come_back(&mut self) {
@@ -623,7 +643,7 @@ impl Inrpp {
 impl Controller for Inrpp {
     #[inline]
     fn limits(&self) -> Limits {
-        if !self.pooled {
+        if !self.is_held() {
             return self.tcp.cubic.limits();
         }
         match self.flow {
@@ -662,7 +682,7 @@ impl Controller for Inrpp {
 
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
-        if !self.pooled {
+        if !self.is_held() {
             return self.tcp.cubic.on_sent(now, sent);
         }
         if let Loop::Closed { credits, .. } = &mut self.flow {
@@ -692,7 +712,7 @@ impl Controller for Inrpp {
             self.tcp.fate.age(self.mss_bytes);
             if self.slowed {
                 self.tcp.fate.missing = None;
-            } else if self.tcp.fate.misses(now, ack, self.mss_bytes) {
+            } else if self.is_held() && self.tcp.fate.misses(now, ack, self.mss_bytes) {
                 self.fall_back();
             }
         }
@@ -701,29 +721,34 @@ impl Controller for Inrpp {
             let paused = signal.is_some_and(|signal| signal.ask == BackPressureSignal::Pause);
             self.take_ack(ack.delivered_bytes, ack.in_flight_bytes, paused);
         }
-        if !self.pooled {
+        if !self.is_held() {
             self.tcp.cubic.on_ack(now, ack);
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
-        if self.pooled { self.note_loss(loss) } else { self.tcp.cubic.on_loss(now, loss) }
+        if self.is_held() {
+            return self.note_loss(loss);
+        }
+        self.note_tcp_loss();
+        self.tcp.cubic.on_loss(now, loss);
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
-        if !self.pooled {
+        if !self.is_held() {
             self.tcp.cubic.on_congestion(now, event);
         }
     }
 
     fn on_recovered(&mut self, now: Time, end: &Recovered) {
-        if !self.pooled {
+        if !self.is_held() {
             self.tcp.cubic.on_recovered(now, end);
         }
     }
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
-        if !self.pooled {
+        if !self.is_held() {
+            self.note_tcp_loss();
             return self.tcp.cubic.on_rto(now, timeout);
         }
         if self.slowed {
@@ -735,7 +760,7 @@ impl Controller for Inrpp {
     }
 
     fn on_spurious(&mut self, now: Time) {
-        if !self.pooled {
+        if !self.is_held() {
             return self.tcp.cubic.on_spurious(now);
         }
         if let Some(flow) = self.tcp.before_timeout.take() {
@@ -744,8 +769,7 @@ impl Controller for Inrpp {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        let holds = self.pooled && (self.slowed || !self.tcp.foreign);
-        if holds { Some(LossPolicy::HoldTolerant) } else { self.tcp.cubic.loss_policy() }
+        if self.is_held() { Some(LossPolicy::HoldTolerant) } else { self.tcp.cubic.loss_policy() }
     }
 
     fn rto_floor(&self) -> Span {
@@ -762,7 +786,7 @@ impl Controller for Inrpp {
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {
-        if self.pooled { RecoveryOwner::Controller } else { self.tcp.cubic.recovery_owner() }
+        if self.is_held() { RecoveryOwner::Controller } else { self.tcp.cubic.recovery_owner() }
     }
 
     #[inline]
@@ -773,27 +797,27 @@ impl Controller for Inrpp {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        if self.pooled { None } else { self.tcp.cubic.next_timeout() }
+        if self.is_held() { None } else { self.tcp.cubic.next_timeout() }
     }
 
     fn on_timer(&mut self, now: Time) {
-        if !self.pooled {
+        if !self.is_held() {
             self.tcp.cubic.on_timer(now);
         }
     }
 
     fn couple(&mut self, siblings: &[Sibling], me: usize) {
-        if !self.pooled {
+        if !self.is_held() {
             self.tcp.cubic.couple(siblings, me);
         }
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {
-        if self.pooled { None } else { self.tcp.cubic.ssthresh_bytes() }
+        if self.is_held() { None } else { self.tcp.cubic.ssthresh_bytes() }
     }
 
     fn phase(&self) -> &'static str {
-        if !self.pooled {
+        if !self.is_held() {
             return self.tcp.cubic.phase();
         }
         match self.flow {

@@ -434,6 +434,37 @@ fn a_loss_is_one_of_tcp_where_data_pass_on_to_a_router_without_inrpp() {
     assert!(pooled(&inrpp), "others pay for him");
 }
 
+/// Rule 14: as CUBIC does packet for packet, until a router asks.
+#[test]
+fn where_a_router_without_inrpp_is_near_an_unasked_flow_is_one_of_cubic() {
+    let quiet = BackPressure { foreign: true, ..signal(BackPressureSignal::Nothing, 3, 0) };
+    let (mut inrpp, mut cubic) = (established(quiet), Cubic::new(&<_>::default(), init(10)));
+    cubic.on_established(NOW, &ack(0).rtt, None);
+    let void =
+        |inrpp: &mut Inrpp| Echo::is_void(&inrpp.edit_header(NOW, &next_packet()).options.unwrap());
+    for _ in 0..500 {
+        assert_eq!(inrpp.limits(), cubic.limits());
+        assert_eq!(inrpp.on_sent(NOW, &sent(false)), cubic.on_sent(NOW, &sent(false)));
+        hear(&mut inrpp, quiet);
+        cubic.on_ack(NOW, &ack(MSS));
+        assert!(void(&mut inrpp));
+    }
+    assert!(cubic.limits().cwnd_bytes > 100 * MSS, "{:?}", cubic.limits());
+    // The routers before the plain one hold its packets.
+    hear(&mut inrpp, BackPressure { foreign: true, ..signal(BackPressureSignal::SlowDown, 3, 7) });
+    assert!(inrpp.limits().credits.is_some() && !void(&mut inrpp));
+    // A flow that was open has the window that arrived, not the first one.
+    let mut inrpp = open();
+    (0..60).for_each(|_| hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 0)));
+    hear(&mut inrpp, quiet);
+    assert!(inrpp.limits().cwnd_bytes > 10 * MSS, "{:?}", inrpp.limits());
+    assert!(void(&mut inrpp));
+    // Lost: for as long as that is said.
+    lose(&mut inrpp, Time::from_millis(900));
+    hear(&mut inrpp, BackPressure { foreign: true, ..signal(BackPressureSignal::SlowDown, 3, 7) });
+    assert_eq!(inrpp.limits().credits, None);
+}
+
 /// Packets leave in the open loop, and of each `one_of` one never arrives; an ACK each 10 ms.
 /// When the window is what is in flight, and when the flow is one of CUBIC, in ACKs.
 fn missing(inrpp: &mut Inrpp, one_of: u64, acks: u64) -> (Option<u64>, Option<u64>) {
