@@ -10,8 +10,8 @@
 //!
 //! The code is SipHash-2-4, cut to 48 bits, over the addresses, the ports, the acknowledgement
 //! number (with a notice on data: the sequence number), the signal, which option it is, and the
-//! digest. The key is one of the epoch. Six bytes are what timestamps and the other options of a SYN-ACK leave (40 in
-//! all). Four would make room for no more SACK blocks.
+//! digest. The key is one of the epoch. Six bytes are what timestamps and the other options of a
+//! SYN-ACK leave (40 in all). Four would make room for no more SACK blocks.
 //!
 //! Beside timestamps (10 bytes) and MPTCP's data sequence signal (DSS), in 40:
 //!
