@@ -74,6 +74,19 @@ def test_runs_with_a_class_are_repeated_exactly():
     assert first.runs["trace_hash"] == again.runs["trace_hash"]
 
 
+def test_an_object_is_made_for_each_end_of_a_flow_and_no_more():
+    made = []
+
+    class Counted(Plain):
+        def __init__(self, init):
+            super().__init__(init)
+            made.append(init)
+
+    result = duel({"counted": Counted}, "counted", series=False)
+    own = result.flows.to_pydict()["protocol"].count("counted")
+    assert own > 0 and len(made) == 2 * own
+
+
 def test_parameters_are_given_in_scenarios():
     def hashes(changes):
         changes = {"until_s": 5, "measure_from_s": 1, **changes}

@@ -2,10 +2,10 @@
 
 use crate::errors::Failure;
 use crate::values::toml_value;
-use forebay_base::{Rate, Span, Time};
+use forebay_base::{OptionList, Rate, Span, Time};
 use forebay_cc::{
-    Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, RecoveryOwner, Timeout,
-    Traits,
+    Ack, Congestion, CongestionCause, Controller, Init, Limits, Recovered, RecoveryOwner, RttView,
+    Timeout, Traits,
 };
 use forebay_lab::scenario::{Registration, Registry};
 use pyo3::exceptions::{PyTypeError, PyValueError};
@@ -174,11 +174,20 @@ pub(crate) struct LossView {
     first: bool,
 }
 
+/// The object of a path.
+enum Object {
+    /// It is made when the path is established: what asks a controller about its traits alone has
+    /// none.
+    Due(Box<(Arc<Class>, toml::Table, InitView)>),
+    Made(Py<PyAny>),
+    /// It has raised.
+    Gone,
+}
+
 /// One path of a flow whose controller is an object of Python.
 struct PythonController {
     name: String,
-    /// None once it has raised.
-    object: Option<Py<PyAny>>,
+    object: Object,
     limits: Limits,
     mss_bytes: u64,
     owner: RecoveryOwner,
@@ -186,7 +195,12 @@ struct PythonController {
 }
 
 impl PythonController {
-    fn new(of: &Class, params: &toml::Table, mut init: Init, stop: Arc<Stop>) -> PythonController {
+    fn new(
+        of: &Arc<Class>,
+        params: &toml::Table,
+        mut init: Init,
+        stop: Arc<Stop>,
+    ) -> PythonController {
         let view = InitView {
             mss_bytes: init.mss_bytes,
             initial_window_bytes: init.initial_window_bytes,
@@ -195,30 +209,30 @@ impl PythonController {
             paced: init.paced,
             seed: init.rng.next_u64(),
         };
-        let mut controller = PythonController {
+        PythonController {
             name: of.name.clone(),
-            object: None,
-            limits: Limits::window(init.initial_window_bytes),
-            mss_bytes: u64::from(init.mss_bytes),
+            limits: Limits::window(view.initial_window_bytes),
+            mss_bytes: u64::from(view.mss_bytes),
             owner: RecoveryOwner::Transport,
+            object: Object::Due(Box::new((Arc::clone(of), params.clone(), view))),
             stop,
-        };
-        Python::attach(|py| match of.make(py, params, view) {
-            Ok(object) => {
-                controller.object = Some(object);
-                controller.act(py, |_| Ok(()));
-            }
-            Err(error) => controller.stop.raise(error),
-        });
-        controller
+        }
     }
 
     /// Let the object act, then read what it allows. What it raises ends the runs.
     fn act(&mut self, py: Python<'_>, act: impl FnOnce(&Bound<'_, PyAny>) -> PyResult<()>) {
-        let Some(object) = self.object.take() else { return };
-        let bound = object.bind(py);
-        match act(bound).and_then(|()| self.read(bound)) {
-            Ok(()) => self.object = Some(object),
+        let made = match std::mem::replace(&mut self.object, Object::Gone) {
+            Object::Due(due) => due.0.make(py, &due.1, due.2),
+            Object::Made(object) => Ok(object),
+            Object::Gone => return,
+        };
+        let acted = made.and_then(|object| {
+            let bound = object.bind(py);
+            act(bound).and_then(|()| self.read(bound))?;
+            Ok(object)
+        });
+        match acted {
+            Ok(object) => self.object = Object::Made(object),
             Err(error) => self.stop.raise(error),
         }
     }
@@ -287,8 +301,12 @@ impl Controller for PythonController {
         self.owner
     }
 
+    fn on_established(&mut self, _: Time, _: &RttView, _: Option<&OptionList>) {
+        Python::attach(|py| self.act(py, |_| Ok(())));
+    }
+
     fn on_ack(&mut self, now: Time, ack: &Ack<'_>) {
-        if self.object.is_none() {
+        if matches!(self.object, Object::Gone) {
             return;
         }
         Python::attach(|py| {

@@ -92,7 +92,12 @@ impl Feedback for InrppReceiver {
         true
     }
     fn widens_window(&self) -> bool {
-        !matches!(self.peer, Peer::Silent)
+        match self.peer {
+            Peer::Silent => false,
+            // Its SYN has passed no router that could allow it a long first flight.
+            Peer::Opening(digest) => digest != PathDigest::default(),
+            _ => true,
+        }
     }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
         let known = matches!(self.peer, Peer::Echoes);

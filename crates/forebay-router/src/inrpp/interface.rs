@@ -68,6 +68,8 @@ pub struct Interface<T> {
     limits: CacheLimits,
     /// In a round of no more than this new flows go first.
     short_round_bytes: u64,
+    /// See [`Interface::with_plain_least`].
+    plain_least_bytes: u64,
     /// What each flow adds to S_low and S_high.
     crowd: Crowd,
     cancel_for: Span,
@@ -132,6 +134,7 @@ impl<T> Interface<T> {
             pooled_turns: settings.pooled_turns,
             push_bytes: 0,
             short_round_bytes: 0,
+            plain_least_bytes: 0,
             offered: (0, Time::ZERO),
             longest_bytes: 0,
             history: (settings.order == TurnOrder::Attained).then(Box::default),
@@ -157,6 +160,11 @@ impl<T> Interface<T> {
     #[must_use]
     pub fn with_short_round(self, short_round_bytes: u64) -> Interface<T> {
         Interface { short_round_bytes, ..self }
+    }
+    /// The same, where plain packets have room for as much at least, whatever their share is.
+    #[must_use]
+    pub fn with_plain_least(self, plain_least_bytes: u64) -> Interface<T> {
+        Interface { plain_least_bytes, ..self }
     }
     /// The same, with thresholds that follow the flows that are there.
     #[must_use]
@@ -259,13 +267,13 @@ impl<T> Interface<T> {
     }
     /// The room for plain packets, of which `flow` has one more: what their turns serve in the time
     /// in which the link would serve `plain_limit_bytes`, and no less than two packets of each flow
-    /// if that many bytes hold them, else one.
+    /// if that many bytes hold them, else one; or than [`Interface::with_plain_least`] says.
     fn plain_room(&self, flow: FlowKey, plain_limit_bytes: u64) -> u64 {
         let plain = self.cache.plain_flows() + u64::from(!self.cache.has(flow));
         let all = plain + self.cache.pooled_flows();
         let packets_bytes = PACKET_BYTES * plain;
         let least_bytes = plain_limit_bytes.clamp(packets_bytes, PLAIN_PACKETS * packets_bytes);
-        (plain_limit_bytes * plain / all).max(least_bytes)
+        (plain_limit_bytes * plain / all).max(least_bytes).max(self.plain_least_bytes)
     }
     /// True if `flow` has been told to pause for long, and with one more packet has more than its
     /// share of the whole cache: its sender does not listen. What others need to start with, and

@@ -14,7 +14,9 @@ use super::guard::Guard;
 use super::interface::{Interface, Kept};
 use super::key::{Class, FlowKey};
 use super::log::{InterfaceView, Log};
-use super::settings::{AQM_ROOM, LEAST_PUSH_BYTES, PLAIN_ROOM, SHORT_ROUND, Settings};
+use super::settings::{
+    AQM_LEAST_BYTES, AQM_ROOM, LEAST_PUSH_BYTES, PLAIN_ROOM, SHORT_ROUND, Settings,
+};
 use super::signals::{Signals, has_room_for_tag, note_foreign, set_tag};
 use super::state::State;
 use crate::forwarding::{Forwarding, NodeContext, Ports, Sends, Verdict};
@@ -142,12 +144,16 @@ impl Inrpp {
                 }
             };
             let room_bytes = info.rate.bytes_in(PLAIN_ROOM);
-            let queue_bytes =
-                if info.drop_tail { info.queue_bytes } else { info.rate.bytes_in(AQM_ROOM) };
+            let (queue_bytes, least_bytes) = if info.drop_tail {
+                (info.queue_bytes, 0)
+            } else {
+                (info.rate.bytes_in(AQM_ROOM), AQM_LEAST_BYTES.min(info.queue_bytes))
+            };
             let interface = Interface::new(limits, info.mtu_bytes, settings)
                 .with_crowd(settings.cache.crowd_at(PortId(id)))
                 .with_push_bytes(push_bytes)
-                .with_short_round(SHORT_ROUND * room_bytes);
+                .with_short_round(SHORT_ROUND * room_bytes)
+                .with_plain_least(least_bytes);
             Port {
                 interface,
                 express: Express::new(info.rate, patience),

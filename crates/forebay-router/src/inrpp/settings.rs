@@ -105,6 +105,8 @@ pub(super) const PLAIN_ROOM: Span = Span::from_millis(50);
 /// interval (RFC 8289, section 4.3). With 50 ms at 1 Mbit/s a flow of CUBIC beside one of INRPP had
 /// 24 % of the link, with 100 ms it has half, as beside CUBIC under FQ-CoDel.
 pub(super) const AQM_ROOM: Span = Span::from_millis(100);
+/// Room there at least: the initial window of a flow (RFC 6928), which an AQM lets pass.
+pub(super) const AQM_LEAST_BYTES: u64 = 10 * PACKET_BYTES;
 /// A round is short, and new flows go first in it, up to this multiple of [`PLAIN_ROOM`] at the
 /// rate of the link: 200 ms. Where it lasts longer, a flow whose first packet was ahead declares
 /// its other ones lost.

@@ -2,6 +2,7 @@
 
 use crate::format::error::Place;
 use crate::format::files::Files;
+use std::sync::Arc;
 
 /// Characters of a line that a message shows around the place that it is about.
 const SHOWN_BEFORE: usize = 50;
@@ -18,6 +19,8 @@ pub(crate) struct Loc {
 /// The texts that a scenario was read from.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Sources {
+    /// Those that clones share: see [`Sources::share`].
+    shared: Arc<Vec<(String, String)>>,
     texts: Vec<(String, String)>,
     /// Notes on them for readers of results.
     notes: Vec<String>,
@@ -33,7 +36,18 @@ impl Sources {
     /// Keep a text of less than 4 GiB under the name that messages show; its index.
     pub fn add(&mut self, name: impl Into<String>, text: impl Into<String>) -> u32 {
         self.texts.push((name.into(), text.into()));
-        (self.texts.len() - 1) as u32
+        (self.shared.len() + self.texts.len() - 1) as u32
+    }
+    /// Clones from now on share what is here: a sweep has a clone for each point, and may have a
+    /// text for each value.
+    pub fn share(&mut self) {
+        let mut all = Arc::unwrap_or_clone(std::mem::take(&mut self.shared));
+        all.append(&mut self.texts);
+        self.shared = Arc::new(all);
+    }
+    fn named(&self, source: u32) -> &(String, String) {
+        let source = source as usize;
+        self.shared.get(source).unwrap_or_else(|| &self.texts[source - self.shared.len()])
     }
     /// Keep a note for readers of results.
     pub fn note(&mut self, note: String) {
@@ -44,11 +58,11 @@ impl Sources {
         std::mem::take(&mut self.notes)
     }
     pub fn text(&self, source: u32) -> &str {
-        &self.texts[source as usize].1
+        &self.named(source).1
     }
     /// Line, column and text of a location.
     pub fn place(&self, loc: Loc, key: String) -> Place {
-        let (file, text) = &self.texts[loc.source as usize];
+        let (file, text) = self.named(loc.source);
         let start = floor_boundary(text, loc.start as usize);
         let end = floor_boundary(text, loc.end as usize).max(start);
         let line_start = text[..start].rfind('\n').map_or(0, |i| i + 1);

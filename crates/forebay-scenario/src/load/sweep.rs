@@ -65,6 +65,7 @@ impl ScenarioText {
         if drafts.is_empty() {
             return Ok(None);
         }
+        sources.share();
         let grid = grid(&drafts);
         let (protocols, digest) = (Vec::new(), 0);
         let mut swept =

@@ -363,3 +363,23 @@ fn tcp_has_the_room_of_the_queue_of_its_link() {
     sim.run_until(Time::from_secs(90)).unwrap();
     assert_eq!(sim.drops().count(DropReason::Full), 0, "queues have room for first flights");
 }
+
+/// The first flight of a short flow of TCP finds room before an AQM, however small its share of
+/// 100 ms is.
+#[test]
+fn the_first_flight_of_tcp_finds_room_before_an_aqm() {
+    let fq_codel = "{ discipline = 'fq-codel', limit = '1000packets' }";
+    let short = "bytes = 14000, rounds = 60, think = '500ms'";
+    let mut sim = beside_cubic("1Mbit/s", [fq_codel, "13ms"], ["endless = true", short]);
+    sim.run_until(Time::from_secs(90)).unwrap();
+    let (mut lost, mut fct_s) = (0, 0.0);
+    for flow in 1..=60 {
+        let outcome = sim.flow(FlowId(flow));
+        lost += outcome.sender.retransmits;
+        let done = outcome.completed_at.expect("complete");
+        fct_s += done.since(outcome.opened_at.expect("opened")).as_secs_f64() / 60.0;
+    }
+    println!("| 14 kB by CUBIC beside INRPP, 1 Mbit/s, FQ-CoDel | {fct_s:.3} s, {lost} again |");
+    // 112 kbit at half of the link, and three round trips.
+    assert!(lost == 0 && fct_s < 0.45, "{fct_s} s, {lost} sent again");
+}
