@@ -747,6 +747,9 @@ impl Controller for Inrpp {
     }
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
+        if self.is_held() && self.tcp.foreign {
+            self.fall_back(); // a loss, most likely
+        }
         if !self.is_held() {
             self.note_tcp_loss();
             return self.tcp.cubic.on_rto(now, timeout);
@@ -773,7 +776,8 @@ impl Controller for Inrpp {
     }
 
     fn rto_floor(&self) -> Span {
-        self.held_rto.filter(|_| self.pooled && self.nonce.is_some()).unwrap_or(Span::ZERO)
+        let holds = self.pooled && self.nonce.is_some() && !self.tcp.foreign;
+        self.held_rto.filter(|_| holds).unwrap_or(Span::ZERO)
     }
 
     fn path_keeps_order(&self) -> bool {

@@ -64,6 +64,32 @@ fn tcp_that_joins_after_an_inrpp_router_has_its_share() {
     }
 }
 
+/// A link between routers without INRPP is down for five seconds. What was lost there is found at a
+/// timeout: the first one makes the flow one of CUBIC, the second one has TCP's loss detection.
+#[test]
+fn an_outage_behind_a_router_without_inrpp_is_over_when_the_link_is_back() {
+    let text = "until_s = 100
+        link_defaults = { queue = '100packets', delay = '1ms' }
+        inrpp = { routers = ['r0'] }
+        routers = ['r0', 'r1', 'r2']
+        links = [
+            { a = 'r0', b = 'r1', rate = '50Mbit/s', delay = '10ms' },
+            { a = 'r1', b = 'r2', rate = '100Mbit/s', delay = '10ms' },
+        ]
+        hosts = [
+            { name = 's0', attach = 'r0', rate = '1Gbit/s' },
+            { name = 'd0', attach = 'r2', rate = '1Gbit/s' },
+        ]
+        flows = [{ src = 's0', dst = 'd0', bytes = 6000000 }]
+        events = [
+            { at = '500ms', link = 'r1-r2', state = 'down' },
+            { at = '5500ms', link = 'r1-r2', state = 'up' },
+        ]";
+    let [ours, theirs] = ["inrpp", "cubic"].map(|name| mean_fct(text, name, 1).0);
+    println!("| 6 MB, 5 s without a link | {ours:.2} s | CUBIC {theirs:.2} |");
+    assert!(ours < 1.1 * theirs, "{ours} s beside {theirs}");
+}
+
 /// Two to four routers in a row, some with INRPP and some without: rates from 1 to 2 000 Mbit/s,
 /// delays up to 80 ms, queues of 20 to 1 000 packets; a third of the return paths have a 20th to a
 /// 100th of the rate, a seventh of the links lose 1 packet in 200. Gives the flows, too.

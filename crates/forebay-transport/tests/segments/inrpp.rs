@@ -105,21 +105,22 @@ fn a_plain_peer_gets_plain_acks() {
     assert!(ack.options.is_empty());
 }
 
-/// A SYN-ACK cannot say it (RFC 7323 section 2.2), and only who sends more at first wants to know.
+/// A SYN-ACK cannot say it (RFC 7323 section 2.2), and only who sends more at first wants to know:
+/// not a peer whose SYN has passed no INRPP router.
 #[test]
 fn the_whole_window_follows_a_syn_ack() {
-    for (speaks, receive_buffer_bytes, expected) in
-        [(true, 1 << 20, 2), (false, 1 << 20, 1), (true, 65_535, 1)]
+    for (digest, receive_buffer_bytes, expected) in
+        [(Some(9), 1 << 20, 2), (Some(0), 1 << 20, 1), (None, 1 << 20, 1), (Some(9), 65_535, 1)]
     {
         let config = TcpConfig { receive_buffer_bytes, ..config(true) };
         let mut server = Lab { config, send_bytes: Some(0), ..lab(0) }.server();
         server.open();
         let mut syn = server.peer_syn();
-        if speaks {
-            PathDigest::default().push(&mut syn.options).unwrap();
+        if let Some(digest) = digest {
+            PathDigest(digest).push(&mut syn.options).unwrap();
         }
         let sent = server.inject(syn);
-        assert_eq!(sent.len(), expected, "{speaks}, {receive_buffer_bytes}");
+        assert_eq!(sent.len(), expected, "{digest:?}, {receive_buffer_bytes}");
         assert!(sent[0].has(TcpFlags::SYN) && sent[0].window == u16::MAX);
         if let Some(more) = sent.get(1) {
             let shift = sent[0].scale().expect("the peer offered it");

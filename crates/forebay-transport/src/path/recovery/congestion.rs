@@ -265,6 +265,8 @@ impl LossRecovery {
             self.rto_at = Time::MAX;
             return true;
         }
+        // The controller may have changed its mind at the last timeout.
+        self.adopt_policy(sender, cx.config);
         cx.counters.timeouts += 1;
         self.retries += 1;
         self.rtt.back_off();
