@@ -255,6 +255,8 @@ pub struct Inrpp {
     pooled: bool,
     /// They are on the path, and do not.
     unheld: bool,
+    /// False if the flow sends as TCP does: rules 7, 8 and 14.
+    held: bool,
     /// The option was seen: what it counts no longer decides at once.
     heard: bool,
     /// ACKs in a row that contradict `pooled`.
@@ -301,6 +303,7 @@ impl Inrpp {
         Inrpp {
             mss_bytes: u64::from(init.mss_bytes),
             pooled: false,
+            held: false,
             unheld: false,
             heard: false,
             contrary: 0,
@@ -331,13 +334,13 @@ impl Inrpp {
     /// What data carry from now on, unless that is notices.
     fn renew_echo(&mut self) {
         if !self.notifies {
-            self.option = if self.is_held() { echo_of(self.nonce) } else { void_echo() };
+            self.option = if self.held { echo_of(self.nonce) } else { void_echo() };
         }
     }
-    /// False if the flow sends as TCP does: rules 7, 8 and 14.
+    /// One of these has changed.
     #[inline]
-    fn is_held(&self) -> bool {
-        self.pooled && (self.slowed || !self.tcp.foreign)
+    fn settle(&mut self) {
+        self.held = self.pooled && (self.slowed || !self.tcp.foreign);
     }
     fn is_greedy(&self) -> bool {
         self.tcp.params.misbehaves == Misbehaviour::GreedySender
@@ -367,7 +370,7 @@ impl Inrpp {
 
     /// Rules 3, 4 and 7; `in_flight_bytes` is from before the ACK.
     fn hear(&mut self, now: Time, signal: BackPressure, in_flight_bytes: u64) {
-        let (was_pooled, was_held) = (self.pooled, self.is_held());
+        let turned = self.tcp.foreign != signal.foreign;
         self.tcp.foreign = signal.foreign;
         if self.unheld
             && !signal.foreign
@@ -414,9 +417,18 @@ impl Inrpp {
             (Loop::Open | Loop::Closed { .. }, _) => Loop::Ramp { cwnd_bytes: from_bytes },
         };
         let asked = matches!(signal.ask, BackPressureSignal::SlowDown | BackPressureSignal::Pause);
-        self.slowed |= asked || signal.allowance > 0;
-        match (was_held, self.is_held()) {
-            _ if self.pooled != was_pooled => {}
+        let slows = asked || signal.allowance > 0;
+        if turned || slows && !self.slowed {
+            self.turn(slows);
+        }
+    }
+    /// The path has a router without INRPP, or has none any more; or one slows it down.
+    #[cold]
+    fn turn(&mut self, slows: bool) {
+        let was_held = self.held;
+        self.slowed |= slows;
+        self.settle();
+        match (was_held, self.held) {
             (true, false) => self.leave_to_cubic(),
             (false, true) => self.renew_echo(),
             _ => {}
@@ -435,6 +447,7 @@ impl Inrpp {
         if first || self.contrary >= self.tcp.params.switch_acks {
             self.pooled = pooled;
             self.contrary = 0;
+            self.settle();
             self.renew_echo();
             if !pooled {
                 self.tcp.restart();
@@ -480,7 +493,7 @@ impl Inrpp {
         if self.is_greedy() {
             return;
         }
-        (self.pooled, self.unheld) = (false, true);
+        (self.pooled, self.unheld, self.held) = (false, true, false);
         self.leave_to_cubic();
     }
     /// CUBIC begins with what was delivered in the last round trip.
@@ -494,12 +507,13 @@ impl Inrpp {
     /// A flow that sends as TCP does has lost a packet: rule 14.
     fn note_tcp_loss(&mut self) {
         if self.tcp.foreign && !self.is_greedy() {
-            (self.pooled, self.unheld) = (false, true);
+            (self.pooled, self.unheld, self.held) = (false, true, false);
         }
     }
     /// A router does hold the excess: it has asked.
     fn come_back(&mut self) {
         (self.pooled, self.unheld, self.contrary) = (true, false, 0);
+        self.settle();
         self.renew_echo();
     }
 
@@ -535,7 +549,7 @@ impl Inrpp {
 impl Controller for Inrpp {
     #[inline]
     fn limits(&self) -> Limits {
-        if !self.is_held() {
+        if !self.held {
             return self.tcp.cubic.limits();
         }
         match self.flow {
@@ -574,7 +588,7 @@ impl Controller for Inrpp {
 
     #[inline]
     fn on_sent(&mut self, now: Time, sent: &Sent) -> Tag {
-        if !self.is_held() {
+        if !self.held {
             return self.tcp.cubic.on_sent(now, sent);
         }
         if let Loop::Closed { credits, .. } = &mut self.flow {
@@ -604,7 +618,7 @@ impl Controller for Inrpp {
             self.tcp.fate.age(self.mss_bytes);
             if self.slowed {
                 self.tcp.fate.missing = None;
-            } else if self.is_held() && self.tcp.fate.misses(now, ack, self.mss_bytes) {
+            } else if self.held && self.tcp.fate.misses(now, ack, self.mss_bytes) {
                 self.fall_back();
             }
         }
@@ -613,13 +627,13 @@ impl Controller for Inrpp {
             let paused = signal.is_some_and(|signal| signal.ask == BackPressureSignal::Pause);
             self.take_ack(ack.delivered_bytes, ack.in_flight_bytes, paused);
         }
-        if !self.is_held() {
+        if !self.held {
             self.tcp.cubic.on_ack(now, ack);
         }
     }
 
     fn on_loss(&mut self, now: Time, loss: &Loss) {
-        if self.is_held() {
+        if self.held {
             return self.note_loss(loss);
         }
         self.note_tcp_loss();
@@ -627,22 +641,22 @@ impl Controller for Inrpp {
     }
 
     fn on_congestion(&mut self, now: Time, event: &Congestion) {
-        if !self.is_held() {
+        if !self.held {
             self.tcp.cubic.on_congestion(now, event);
         }
     }
 
     fn on_recovered(&mut self, now: Time, end: &Recovered) {
-        if !self.is_held() {
+        if !self.held {
             self.tcp.cubic.on_recovered(now, end);
         }
     }
 
     fn on_rto(&mut self, now: Time, timeout: &Timeout) {
-        if self.is_held() && self.tcp.foreign {
+        if self.held && self.tcp.foreign {
             self.fall_back(); // a loss, most likely
         }
-        if !self.is_held() {
+        if !self.held {
             self.note_tcp_loss();
             return self.tcp.cubic.on_rto(now, timeout);
         }
@@ -655,7 +669,7 @@ impl Controller for Inrpp {
     }
 
     fn on_spurious(&mut self, now: Time) {
-        if !self.is_held() {
+        if !self.held {
             return self.tcp.cubic.on_spurious(now);
         }
         if let Some(flow) = self.tcp.before_timeout.take() {
@@ -664,7 +678,7 @@ impl Controller for Inrpp {
     }
 
     fn loss_policy(&self) -> Option<LossPolicy> {
-        if self.is_held() { Some(LossPolicy::HoldTolerant) } else { self.tcp.cubic.loss_policy() }
+        if self.held { Some(LossPolicy::HoldTolerant) } else { self.tcp.cubic.loss_policy() }
     }
 
     fn rto_floor(&self) -> Span {
@@ -682,7 +696,7 @@ impl Controller for Inrpp {
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {
-        if self.is_held() { RecoveryOwner::Controller } else { self.tcp.cubic.recovery_owner() }
+        if self.held { RecoveryOwner::Controller } else { self.tcp.cubic.recovery_owner() }
     }
 
     #[inline]
@@ -693,27 +707,27 @@ impl Controller for Inrpp {
     }
 
     fn next_timeout(&self) -> Option<Time> {
-        if self.is_held() { None } else { self.tcp.cubic.next_timeout() }
+        if self.held { None } else { self.tcp.cubic.next_timeout() }
     }
 
     fn on_timer(&mut self, now: Time) {
-        if !self.is_held() {
+        if !self.held {
             self.tcp.cubic.on_timer(now);
         }
     }
 
     fn couple(&mut self, siblings: &[Sibling], me: usize) {
-        if !self.is_held() {
+        if !self.held {
             self.tcp.cubic.couple(siblings, me);
         }
     }
 
     fn ssthresh_bytes(&self) -> Option<u64> {
-        if self.is_held() { None } else { self.tcp.cubic.ssthresh_bytes() }
+        if self.held { None } else { self.tcp.cubic.ssthresh_bytes() }
     }
 
     fn phase(&self) -> &'static str {
-        if !self.is_held() {
+        if !self.held {
             return self.tcp.cubic.phase();
         }
         match self.flow {
