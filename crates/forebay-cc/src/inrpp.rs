@@ -120,6 +120,7 @@ const RAMP_PART: u64 = 4;
 
 /// The open loop has in flight no more than so many times what arrived in a round trip.
 const OPEN_ROUNDS: u64 = 16;
+
 /// Parameters of INRPP end points.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "schema", derive(schemars::JsonSchema))]
@@ -337,10 +338,10 @@ impl Inrpp {
             self.option = if self.held { echo_of(self.nonce) } else { void_echo() };
         }
     }
-    /// One of these has changed.
-    #[inline]
+    /// What decides whether the flow is held has changed.
     fn settle(&mut self) {
         self.held = self.pooled && (self.slowed || !self.tcp.foreign);
+        self.renew_echo();
     }
     fn is_greedy(&self) -> bool {
         self.tcp.params.misbehaves == Misbehaviour::GreedySender
@@ -428,10 +429,8 @@ impl Inrpp {
         let was_held = self.held;
         self.slowed |= slows;
         self.settle();
-        match (was_held, self.held) {
-            (true, false) => self.leave_to_cubic(),
-            (false, true) => self.renew_echo(),
-            _ => {}
+        if was_held && !self.held {
+            self.leave_to_cubic();
         }
     }
 
@@ -448,7 +447,6 @@ impl Inrpp {
             self.pooled = pooled;
             self.contrary = 0;
             self.settle();
-            self.renew_echo();
             if !pooled {
                 self.tcp.restart();
             }
@@ -493,12 +491,12 @@ impl Inrpp {
         if self.is_greedy() {
             return;
         }
-        (self.pooled, self.unheld, self.held) = (false, true, false);
+        (self.pooled, self.unheld) = (false, true);
+        self.settle();
         self.leave_to_cubic();
     }
     /// CUBIC begins with what was delivered in the last round trip.
     fn leave_to_cubic(&mut self) {
-        self.renew_echo();
         let Tcp { init, fate, .. } = &mut *self.tcp;
         init.initial_window_bytes = init.initial_window_bytes.max(fate.arrived_bytes());
         *fate = Fate::default();
@@ -506,15 +504,15 @@ impl Inrpp {
     }
     /// A flow that sends as TCP does has lost a packet: rule 14.
     fn note_tcp_loss(&mut self) {
+        debug_assert!(!self.held, "its losses are CUBIC's");
         if self.tcp.foreign && !self.is_greedy() {
-            (self.pooled, self.unheld, self.held) = (false, true, false);
+            (self.pooled, self.unheld) = (false, true);
         }
     }
     /// A router does hold the excess: it has asked.
     fn come_back(&mut self) {
         (self.pooled, self.unheld, self.contrary) = (true, false, 0);
         self.settle();
-        self.renew_echo();
     }
 
     /// An ACK delivered `delivered_bytes` and left `in_flight_bytes` in flight: rules 2, 3 and 5.
