@@ -708,6 +708,10 @@ impl<T> Cache<T> {
             }
         }
     }
+    /// What the longest flow that is not plain has at least, in whole packets.
+    pub fn longest_pooled_bytes(&mut self) -> u64 {
+        self.longest(false).map_or(0, |(_, bytes)| bytes / RANK_BYTES * RANK_BYTES)
+    }
     /// Take the last packet of the flow in `slot`, and a credit that it has no use for any more.
     pub fn push_out(&mut self, slot: u32) -> (Cached<T>, Option<(Nonce, u16)>) {
         let flow = self.flows.key(slot);

@@ -481,20 +481,31 @@ fn a_flow_below_its_share_is_told_how_much_room_there_is_and_is_not_asked() {
 #[test]
 fn who_has_nothing_in_a_small_cache_is_allowed_a_packet() {
     let mut b = Bench::new();
-    (0..7).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    (11..19).for_each(|n| drop(b.put(ms(0), n, 0)));
     let told = |b: &mut Bench, n| {
         let told = b.ack(ms(1), n, BackPressure::default());
         (told.ask, told.allowance)
     };
-    // A quarter of the room above S_high is one packet.
-    assert_eq!(told(&mut b, 2), (BackPressureSignal::SlowDown, 0), "seven packets");
+    // A quarter of the room above S_high is one packet. Of eight that have one, and this one, each
+    // has two thirds as its share.
+    assert_eq!(told(&mut b, 2), (BackPressureSignal::SlowDown, 0), "eight packets");
     b.pull(ms(1));
-    assert_eq!(told(&mut b, 2), (BackPressureSignal::Nothing, 1), "six");
-    drop(b.put(ms(1), 2, 0));
-    assert_eq!(b.pull(ms(1)).expect("it is new").0, flow(2));
+    assert_eq!(told(&mut b, 2), (BackPressureSignal::Nothing, 1), "seven");
     (0..2).for_each(|_| drop(b.put(ms(1), 2, 0)));
-    assert_eq!(b.pull(ms(1)).expect("it has had its turn").0, flow(1));
-    assert_eq!(told(&mut b, 2), (BackPressureSignal::SlowDown, 0), "it has two");
+    assert_eq!(told(&mut b, 2), (BackPressureSignal::Pause, 0), "it has two");
+}
+
+/// A flow that does not pause fills the cache. What it has above its share does not count for one
+/// that has nothing there.
+#[test]
+fn who_fills_the_cache_leaves_a_packet_to_who_has_nothing() {
+    let mut b = Bench::new();
+    (0..10).for_each(|_| drop(b.put(ms(0), 1, 0)));
+    let told = b.ack(ms(1), 2, BackPressure::default());
+    assert_eq!((told.ask, told.allowance), (BackPressureSignal::Nothing, 1), "ten of ten");
+    assert_eq!(b.put(ms(1), 2, 0), [10], "the last packet of the other makes room");
+    let told = b.ack(ms(1), 1, BackPressure::default());
+    assert_eq!((told.ask, told.allowance), (BackPressureSignal::Pause, 0));
 }
 
 /// The sender counts the packets of an allowance in the longest that it sends.

@@ -4,6 +4,7 @@
 //! The model does not say which of several packets leaves next, only which may; turns have tests of
 //! their own.
 
+mod room;
 mod turns;
 
 use super::cache::Cached;
@@ -265,25 +266,6 @@ impl Model {
         let asker = self.askers.entry(nonce).or_insert(new);
         asker.gap = (asker.gap * 7 + now.since(asker.heard)) / 8;
         asker.heard = now;
-    }
-    /// The share of `bytes` that `flow` may have, and has.
-    fn share_of(&self, flow: FlowKey, bytes: u64) -> (u64, u64) {
-        let own = self.sum(|p| p.flow == flow);
-        let flows = self.by_flow().into_keys().chain([flow]).filter(|f| f.class() != Class::Plain);
-        (bytes / flows.collect::<BTreeSet<_>>().len() as u64, own)
-    }
-    fn room_for(&self, flow: FlowKey) -> u16 {
-        let left = self.limits.total_bytes - self.bytes();
-        let (share, own) = self.share_of(flow, left.min(self.limits.high_bytes / 4));
-        let flows = self.by_flow().into_keys().filter(|f| f.class() != Class::Plain).count();
-        let CacheLimits { high_bytes, total_bytes, .. } = self.limits;
-        let each = (flows as u64 * self.packet()).min((total_bytes - high_bytes) / 4);
-        let crowded = self.bytes() >= high_bytes + each && self.has_eligible();
-        let least = (own == 0 && left >= self.packet() && !crowded) as u64;
-        (share.saturating_sub(own) / self.packet()).max(least).min(57_344) as u16
-    }
-    fn packet(&self) -> u64 {
-        if self.longest == 0 { 1500 } else { self.longest }
     }
     /// What this interface asks of a flow, and its allowance, where routers further on allow so
     /// many packets; 0: they say nothing.

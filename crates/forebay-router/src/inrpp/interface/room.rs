@@ -74,14 +74,30 @@ impl<T> Interface<T> {
     /// allowed a packet as long as the cache has room for one, or the link nothing to send. What
     /// fills the cache may be held for an interface downstream, and must not delay flows that are
     /// not.
-    pub(super) fn room_for(&self, own: u64) -> u16 {
+    pub(super) fn room_for(&mut self, own: u64) -> u16 {
         let packet = self.packet_bytes();
         let left = self.limits.total_bytes.saturating_sub(self.cache.bytes());
         let share = self.share_of(own, left.min(self.high_bytes() / RAMP_SHARE));
-        let crowded = self.cache.bytes() >= self.crowded_bytes() && self.cache.has_eligible();
-        let least = u64::from(own == 0 && left >= packet && !crowded);
+        let least = u64::from(own == 0 && self.has_room_for_one());
         let packets = (share.saturating_sub(own) / packet).max(least);
         packets.min(u64::from(MAX_ALLOWANCE)) as u16
+    }
+    /// There is room for a packet of a flow that has nothing here.
+    fn has_room_for_one(&mut self) -> bool {
+        let bytes = self.obeying_bytes();
+        let crowded = bytes >= self.crowded_bytes() && self.cache.has_eligible();
+        !crowded && self.limits.total_bytes.saturating_sub(bytes) >= self.packet_bytes()
+    }
+    /// What is here, for a flow that has nothing. What another has above its share in S_high is no
+    /// reason to allow that one nothing: it is told to pause, and a full cache drops its packets
+    /// first. Of one flow: those that all do as they are told have about the same.
+    fn obeying_bytes(&mut self) -> u64 {
+        let (bytes, high_bytes) = (self.cache.bytes(), self.high_bytes());
+        if bytes <= high_bytes {
+            return bytes;
+        }
+        let share = self.share_of(0, high_bytes);
+        bytes - self.cache.longest_pooled_bytes().saturating_sub(share)
     }
     /// Where the cache holds more, a flow with nothing in it is allowed nothing. That is above
     /// S_high, where others pause: below it none would, and the last flow would get the remainder.

@@ -189,6 +189,7 @@ fn every_mutant_breaks_a_property() {
             parking(),
             slots(tight(2, 10), [1, 1, 2], 1, 1),
             slots(tight(8, 14), [1, 1, 2], 1, 1),
+            slots(shape(&LINE, &[8; 2], ROOMY), [1, 1, 2], 1, 1),
             Slots { faults: lost, pauses: 0, ..parking() },
         ];
         let faulty = others.map(|faults| Slots { faults, pauses: 0, ..parking() });
