@@ -74,7 +74,8 @@
 //!     has asked is one of CUBIC, with the void option: a short queue there drops what a first
 //!     flight would fill. Its first loss makes that final for as long as the router says so,
 //!     whoever asks: routers before the plain one hold what they cannot send, but what that drops
-//!     may be a packet of TCP that joined there.
+//!     may be a packet of TCP that joined there. One that they hold is acknowledged as TCP is: the
+//!     plain one may send ACKs over a narrow link, and does not thin them.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.
@@ -283,9 +284,10 @@ fn echo_of(nonce: Option<Nonce>) -> OptionList {
     options
 }
 
-fn void_echo() -> OptionList {
+/// The same, and not every packet needs an ACK.
+fn delayed_echo_of(nonce: Option<Nonce>) -> OptionList {
     let mut options = OptionList::EMPTY;
-    Echo::push_void(&mut options).expect("8 bytes fit into 40");
+    Echo(nonce).push_delayed(&mut options).expect("8 bytes fit into 40");
     options
 }
 
@@ -335,7 +337,11 @@ impl Inrpp {
     /// What data carry from now on, unless that is notices.
     fn renew_echo(&mut self) {
         if !self.notifies {
-            self.option = if self.held { echo_of(self.nonce) } else { void_echo() };
+            self.option = match (self.held, self.tcp.foreign) {
+                (true, false) => echo_of(self.nonce),
+                (true, true) => delayed_echo_of(self.nonce),
+                (false, _) => delayed_echo_of(None),
+            };
         }
     }
     /// What decides whether the flow is held has changed.

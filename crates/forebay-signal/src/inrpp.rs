@@ -254,16 +254,15 @@ impl Echo {
     pub fn push(self, options: &mut OptionList) -> Result<(), OptionError> {
         options.push_experiment(ECHO_EX_ID, &wire(self.0))
     }
-    /// Append a void option of the same length: its sender speaks INRPP, and for now it sends as
-    /// TCP does, because nobody on the path holds its packets. Routers take it for an empty echo.
-    /// Errors if it does not fit.
-    pub fn push_void(options: &mut OptionList) -> Result<(), OptionError> {
-        options.push_experiment(guard::VOID_EX_ID, &wire(None))
+    /// Append it as an option of another number: not every packet needs an ACK. Routers see no
+    /// difference. Errors if it does not fit.
+    pub fn push_delayed(self, options: &mut OptionList) -> Result<(), OptionError> {
+        options.push_experiment(guard::VOID_EX_ID, &wire(self.0))
     }
-    /// True if that option is there.
+    /// True if an echo of that number is there.
     #[inline]
-    pub fn is_void(options: &OptionList) -> bool {
-        options.find_experiment(guard::VOID_EX_ID).is_some_and(|data| data == wire(None))
+    pub fn is_delayed(options: &OptionList) -> bool {
+        options.find_experiment(guard::VOID_EX_ID).is_some_and(|data| data.len() == 4)
     }
     /// The option, if it is there and well formed.
     #[inline]
@@ -355,7 +354,7 @@ impl PathDigest {
 pub struct Found {
     /// See [`BackPressure::find`].
     pub back_pressure: Option<BackPressure>,
-    /// See [`Echo::find`]. Empty for an option that is void.
+    /// See [`Echo::find`] and [`Echo::push_delayed`]. Empty for an option that is void.
     pub echo: Option<Echo>,
     /// See [`Notice::find`].
     pub notice: Option<Notice>,
@@ -403,8 +402,9 @@ fn walk_all(options: &OptionList) -> Found {
             BACK_PRESSURE_EX_ID => _ = back_pressure.get_or_insert(data),
             ECHO_EX_ID => _ = echo.get_or_insert(data),
             NOTICE_EX_ID => _ = notice.get_or_insert(data),
-            // Who sent it speaks INRPP.
-            guard::VOID_EX_ID => _ = echo.get_or_insert(&[0; 4]),
+            // Who sent it speaks INRPP. What had a code is longer.
+            guard::VOID_EX_ID if data.len() != 4 => _ = echo.get_or_insert(&[0; 4]),
+            guard::VOID_EX_ID => _ = echo.get_or_insert(data),
             _ => {}
         }
     }

@@ -72,7 +72,7 @@ impl InrppReceiver {
             self.peer = Peer::Notices(last);
         } else if Echo::find(options).is_some() {
             self.peer = Peer::Echoes;
-        } else if Echo::is_void(options) {
+        } else if Echo::is_delayed(options) {
             self.peer = Peer::Unpooled;
         }
     }
@@ -101,7 +101,7 @@ impl Feedback for InrppReceiver {
     }
     fn on_datagram(&mut self, _now: Time, datagram: &DatagramView<'_>) -> AckDemand {
         let known = matches!(self.peer, Peer::Echoes);
-        if !known || datagram.options.is_some_and(Echo::is_void) {
+        if !known || datagram.options.is_some_and(Echo::is_delayed) {
             self.learn(datagram.options);
         }
         // What sends as TCP does must not gain by its receiver.

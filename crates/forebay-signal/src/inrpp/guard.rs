@@ -55,7 +55,8 @@ use siphasher::sip128::{Hasher128, SipHasher24 as Derive};
 pub const GUARDED_BYTES: u16 = 17;
 /// The same on a SYN-ACK, where it holds the path digest.
 pub const GUARDED_SYN_BYTES: u16 = GUARDED_BYTES + PATH_DIGEST_BYTES - 4;
-/// ExID of an option whose code was wrong: no one reads it.
+/// ExID of an option whose code was wrong: no one reads it. An echo that does not ask for an ACK
+/// of each packet has it too.
 pub const VOID_EX_ID: u16 = 0xF0B0;
 /// Time for which a code is made with one key: two of them are shorter than a flow takes, at 800
 /// Mbit/s, for half of all sequence numbers.
