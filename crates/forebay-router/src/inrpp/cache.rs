@@ -698,6 +698,7 @@ impl<T> Cache<T> {
 
     /// The slot and the bytes of the longest flow of those that are plain or of those that are not,
     /// to within a packet.
+    #[inline(always)] // in the one place where it counts
     pub fn longest(&mut self, plain: bool) -> Option<(u32, u64)> {
         loop {
             let (slot, from_bytes) = self.ranks[usize::from(plain)].first()?;
@@ -709,6 +710,7 @@ impl<T> Cache<T> {
         }
     }
     /// What the longest flow that is not plain has at least, in whole packets.
+    #[inline(never)]
     pub fn longest_pooled_bytes(&mut self) -> u64 {
         self.longest(false).map_or(0, |(_, bytes)| bytes / RANK_BYTES * RANK_BYTES)
     }

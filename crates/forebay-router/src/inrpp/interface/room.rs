@@ -83,21 +83,23 @@ impl<T> Interface<T> {
         packets.min(u64::from(MAX_ALLOWANCE)) as u16
     }
     /// There is room for a packet of a flow that has nothing here.
+    ///
+    /// What another has above its share in S_high is no reason to allow that one nothing: it is
+    /// told to pause, and a full cache drops its packets first. Of one flow: those that all do as
+    /// they are told have about the same.
     fn has_room_for_one(&mut self) -> bool {
-        let bytes = self.obeying_bytes();
+        let (bytes, high_bytes) = (self.cache.bytes(), self.high_bytes());
+        self.leaves_room_for_one(bytes)
+            || bytes > high_bytes && {
+                let share = self.share_of(0, high_bytes);
+                let above = self.cache.longest_pooled_bytes().saturating_sub(share);
+                self.leaves_room_for_one(bytes - above)
+            }
+    }
+    /// So many bytes leave room for a packet of a flow that has nothing here.
+    fn leaves_room_for_one(&self, bytes: u64) -> bool {
         let crowded = bytes >= self.crowded_bytes() && self.cache.has_eligible();
         !crowded && self.limits.total_bytes.saturating_sub(bytes) >= self.packet_bytes()
-    }
-    /// What is here, for a flow that has nothing. What another has above its share in S_high is no
-    /// reason to allow that one nothing: it is told to pause, and a full cache drops its packets
-    /// first. Of one flow: those that all do as they are told have about the same.
-    fn obeying_bytes(&mut self) -> u64 {
-        let (bytes, high_bytes) = (self.cache.bytes(), self.high_bytes());
-        if bytes <= high_bytes {
-            return bytes;
-        }
-        let share = self.share_of(0, high_bytes);
-        bytes - self.cache.longest_pooled_bytes().saturating_sub(share)
     }
     /// Where the cache holds more, a flow with nothing in it is allowed nothing. That is above
     /// S_high, where others pause: below it none would, and the last flow would get the remainder.
