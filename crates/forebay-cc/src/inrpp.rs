@@ -74,8 +74,9 @@
 //!     has asked is one of CUBIC, with the void option: a short queue there drops what a first
 //!     flight would fill. Its first loss makes that final for as long as the router says so,
 //!     whoever asks: routers before the plain one hold what they cannot send, but what that drops
-//!     may be a packet of TCP that joined there. One that they hold is acknowledged as TCP is: the
-//!     plain one may send ACKs over a narrow link, and does not thin them.
+//!     may be a packet of TCP that joined there. One that they hold, and that has eight packets in
+//!     flight or more, is acknowledged as TCP is: the plain one may send ACKs over a narrow link,
+//!     and does not thin them.
 //!
 //! Windows in bytes, credits in packets. What the receiver offers still binds: its buffer, and that
 //! of the sender, must hold the flow.
@@ -118,6 +119,9 @@ const RAMP_SMALL_SEGMENTS: u64 = 4;
 /// link exceeds S_high before its request arrives: doubled windows would exceed it by a whole
 /// cache.
 const RAMP_PART: u64 = 4;
+
+/// From so many segments in flight on a second one follows before the receiver's timer.
+const DELAYING_SEGMENTS: u64 = 8;
 
 /// The open loop has in flight no more than so many times what arrived in a round trip.
 const OPEN_ROUNDS: u64 = 16;
@@ -267,6 +271,8 @@ pub struct Inrpp {
     slowed: bool,
     flow: Loop,
     nonce: Option<Nonce>,
+    /// Not every packet needs an ACK: rule 14.
+    delays: bool,
     /// The least timeout while ACKs bring a nonce; None before the first: rule 9.
     held_rto: Option<Span>,
     /// It has sent a SYN: it is the client.
@@ -313,6 +319,7 @@ impl Inrpp {
             slowed: false,
             flow: Loop::Open,
             nonce: None,
+            delays: false,
             held_rto: None,
             opens: false,
             notifies: params.notify_on_data,
@@ -337,7 +344,7 @@ impl Inrpp {
     /// What data carry from now on, unless that is notices.
     fn renew_echo(&mut self) {
         if !self.notifies {
-            self.option = match (self.held, self.tcp.foreign) {
+            self.option = match (self.held, self.delays) {
                 (true, false) => echo_of(self.nonce),
                 (true, true) => delayed_echo_of(self.nonce),
                 (false, _) => delayed_echo_of(None),
@@ -395,8 +402,9 @@ impl Inrpp {
             self.tcp.fate.asked_at = Some(now);
         }
         let nonce = signal.nonce.filter(|_| signal.ask != BackPressureSignal::Cancel);
-        if nonce != self.nonce {
-            self.nonce = nonce;
+        let delays = signal.foreign && in_flight_bytes >= DELAYING_SEGMENTS * self.mss_bytes;
+        if nonce != self.nonce || delays != self.delays {
+            (self.nonce, self.delays) = (nonce, delays);
             self.renew_echo();
         }
         if nonce.is_some() {

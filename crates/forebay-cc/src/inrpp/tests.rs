@@ -449,11 +449,15 @@ fn where_a_router_without_inrpp_is_near_an_unasked_flow_is_one_of_cubic() {
         assert_eq!(echo(&mut inrpp), delayed_echo_of(None));
     }
     assert!(cubic.limits().cwnd_bytes > 100 * MSS, "{:?}", cubic.limits());
-    // The routers before the plain one hold its packets. Not each needs an ACK: a narrow link on
-    // the way back is that of a router that does not thin them.
-    hear(&mut inrpp, BackPressure { foreign: true, ..signal(BackPressureSignal::SlowDown, 3, 7) });
-    assert!(inrpp.limits().credits.is_some());
-    assert_eq!(echo(&mut inrpp), delayed_echo_of(Nonce::new(7)));
+    // The routers before the plain one hold its packets. Of many in flight not each needs an ACK.
+    let slowed =
+        carried(BackPressure { foreign: true, ..signal(BackPressureSignal::SlowDown, 3, 7) });
+    for (in_flight, option) in [(7, echo_of(Nonce::new(7))), (8, delayed_echo_of(Nonce::new(7)))] {
+        let prior_in_flight_bytes = in_flight * MSS;
+        inrpp.on_ack(NOW, &Ack { options: Some(&slowed), prior_in_flight_bytes, ..ack(MSS) });
+        assert!(inrpp.limits().credits.is_some());
+        assert_eq!(echo(&mut inrpp), option, "{in_flight}");
+    }
     // A flow that was open has the window that arrived, not the first one.
     let mut inrpp = open();
     (0..60).for_each(|_| hear(&mut inrpp, signal(BackPressureSignal::Nothing, 3, 0)));
