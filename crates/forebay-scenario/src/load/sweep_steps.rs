@@ -1,7 +1,8 @@
 //! What is swept, as it was read: the axes of a sweep and their steps.
 
 use crate::format::fault::{Fault, Problem};
-use crate::format::item::Item;
+use crate::format::axis;
+use crate::format::item::{Item, Value};
 use crate::keys::sweep::Target;
 use std::collections::BTreeSet;
 
@@ -36,14 +37,18 @@ pub(super) fn check(draft: &Draft) -> Result<(), Fault> {
         };
         let text =
             |(target, item): (&Target, &Item)| format!("{} = {}", target.text, item.to_toml());
-        let what = match name {
-            Some(name) => format!("two points are called `{name}`"),
-            None => {
-                format!("`{}` is there twice", set().map(text).collect::<Vec<_>>().join("`, `"))
-            }
+        let value = |(target, item): (&Target, &Item)| format!("{} = {}", target.text, same(item));
+        let as_known = match name {
+            Some(name) => format!("`{name}`"),
+            None => set().map(value).collect::<Vec<_>>().join(", "),
         };
-        if !known.insert(what.clone()) {
-            let conflict = Problem::Conflict(what);
+        if !known.insert(as_known) {
+            let conflict = Problem::Conflict(match name {
+                Some(name) => format!("two points are called `{name}`"),
+                None => {
+                    format!("`{}` is there twice", set().map(text).collect::<Vec<_>>().join("`, `"))
+                }
+            });
             return Err(match set().next() {
                 Some((_, item)) => Fault::at(item.loc, "", conflict),
                 None => Fault::nowhere(conflict),
@@ -51,4 +56,17 @@ pub(super) fn check(draft: &Draft) -> Result<(), Fault> {
         }
     }
     Ok(())
+}
+
+/// The same text for values that are the same: `1ms` and `0.001s`, 1 and 1.0.
+fn same(item: &Item) -> String {
+    match &item.value {
+        Value::Integer(i) => i.to_string(),
+        Value::Float(x) => x.to_string(),
+        Value::String(text) => match axis::in_basic_unit(text) {
+            Some((value, unit)) => format!("{value} {unit}"),
+            None => item.to_toml().to_string(),
+        },
+        _ => item.to_toml().to_string(),
+    }
 }

@@ -127,6 +127,15 @@ fn steps_that_cannot_be_told_apart_are_refused() {
     let said = try_swept(SMALL, &[argument("links.0.rate=1Mbit/s,2Mbit/s,1Mbit/s")]).unwrap_err();
     let expected = "--sweep:1:30: `links.0.rate = \"1Mbit/s\"` is there twice\n";
     assert!(said.starts_with(expected), "{said}");
+    for (texts, second) in [
+        ("links.0.delay=1ms,0.001s", "\"0.001s\""),
+        ("links.0.rate=1Mbit/s,1000kbit/s", "\"1000kbit/s\""),
+        ("flows.0.bytes=3,3.0", "3.0"),
+    ] {
+        let said = try_swept(SMALL, &[argument(texts)]).unwrap_err();
+        let key = texts.split_once('=').unwrap().0;
+        assert!(said.contains(&format!("`{key} = {second}` is there twice")), "{said}");
+    }
     let point = |name: &str, bytes: u32| {
         format!("{{ name = \"{name}\", set = {{ \"flows.0.bytes\" = {bytes} }} }}")
     };
