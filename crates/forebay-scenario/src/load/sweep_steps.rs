@@ -1,7 +1,7 @@
 //! What is swept, as it was read: the axes of a sweep and their steps.
 
-use crate::format::fault::{Fault, Problem};
 use crate::format::axis;
+use crate::format::fault::{Fault, Problem};
 use crate::format::item::{Item, Value};
 use crate::keys::sweep::Target;
 use std::collections::BTreeSet;
