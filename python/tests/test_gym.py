@@ -133,6 +133,8 @@ def test_scenarios_without_one_learner_are_refused():
         gym.Env(action="power")
     with pytest.raises(ValueError, match="interval_s: expected"):
         gym.Env(interval_s=float("nan"))
+    with pytest.raises(ValueError, match=r"interval_s: expected at most duration_s \(1\), found 2"):
+        gym.Env(interval_s=2.0, duration_s=1.0)
     with pytest.raises(forebay.ScenarioError):
         gym.Env(set={"links.bottleneck.rate": 3})
 

@@ -256,3 +256,28 @@ def test_ctrl_c_ends_a_sweep():
         assert time.perf_counter() - begun < 2
     finally:
         signal.signal(signal.SIGALRM, before)
+
+
+def test_ctrl_c_ends_the_processes_of_a_pool_that_the_sweep_made():
+    pools, workers = [], []
+
+    def make():
+        pools.append(ProcessPoolExecutor(2))
+        return pools[-1]
+
+    def interrupt(*_):
+        workers.extend(pools[0]._processes.values())
+        raise KeyboardInterrupt
+
+    before = signal.signal(signal.SIGALRM, interrupt)
+    try:
+        signal.setitimer(signal.ITIMER_REAL, 1.0)
+        with pytest.raises(KeyboardInterrupt):
+            # Minutes of work in each point.
+            forebay.sweep("s2", {"until_s": [3000, 3001]}, executor=make)
+    finally:
+        signal.signal(signal.SIGALRM, before)
+    assert len(workers) == 2
+    for worker in workers:
+        worker.join(5)
+        assert not worker.is_alive()

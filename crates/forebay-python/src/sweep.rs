@@ -289,10 +289,6 @@ impl Sweep {
         let all = columns.fold(Columns::default(), |all, (place, (name, kind))| {
             let cells = rows.iter().map(move |row| &row[place]);
             match kind {
-                // Unsigned numbers, as everywhere in these tables.
-                _ if name == "seed" || name == "point" => {
-                    all.some_counts(&name, cells.map(|cell| integer(cell).map(|of| of as u64)))
-                }
                 "int64" | "int64 or null" => all.some_integers(&name, cells.map(integer)),
                 "double or null" => all.reals(&name, cells.map(Cell::number)),
                 "boolean or null" => all.some_flags(&name, cells.map(flag)),

@@ -5,7 +5,7 @@ use arrow_array::ffi_stream::FFI_ArrowArrayStream;
 use arrow_array::types::Int32Type;
 use arrow_array::{
     Array, ArrayRef, BooleanArray, DictionaryArray, Float64Array, Int64Array, RecordBatch,
-    RecordBatchIterator, StringArray, UInt64Array,
+    RecordBatchIterator, StringArray,
 };
 use arrow_schema::ffi::FFI_ArrowSchema;
 use arrow_schema::{ArrowError, Field, Schema};
@@ -39,11 +39,12 @@ impl Columns {
         values.for_each(|word| builder.append_value(word));
         self.push(name, Arc::new(builder.finish()))
     }
+    /// In the type that the files have: the bits of a number, as those of a seed may be all 64.
     pub fn counts(self, name: &str, values: impl Iterator<Item = u64>) -> Columns {
-        self.push(name, Arc::new(UInt64Array::from_iter_values(values)))
+        self.some_counts(name, values.map(Some))
     }
     pub fn some_counts(self, name: &str, values: impl Iterator<Item = Option<u64>>) -> Columns {
-        self.push(name, Arc::new(values.collect::<UInt64Array>()))
+        self.some_integers(name, values.map(|value| value.map(u64::cast_signed)))
     }
     pub fn some_texts<'a>(
         self,
@@ -178,9 +179,6 @@ fn values<'py>(py: Python<'py>, column: &ArrayRef, rows: usize) -> PyResult<Boun
         return PyList::new(py, words);
     }
     if let Some(of) = any.downcast_ref::<BooleanArray>() {
-        return PyList::new(py, (0..rows).map(|row| is_there(row).then(|| of.value(row))));
-    }
-    if let Some(of) = any.downcast_ref::<UInt64Array>() {
         return PyList::new(py, (0..rows).map(|row| is_there(row).then(|| of.value(row))));
     }
     if let Some(of) = any.downcast_ref::<Int64Array>() {

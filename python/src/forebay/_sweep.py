@@ -107,11 +107,15 @@ class _Submitted:
                 self._submit()
                 if self.pending:
                     self._take(self.done.get())
+        except BaseException:
+            if self.make is not None:
+                _end_workers(self.executor)
+            raise
         finally:
             for future in self.pending:
                 future.cancel()
             if self.make is not None:
-                self.executor.shutdown(wait=False)
+                self.executor.shutdown(wait=False, cancel_futures=True)
         return [rows for rows in self.found if rows is not None]
 
     def _submit(self) -> None:
@@ -158,3 +162,12 @@ class _Submitted:
         else:
             text = f"lost after {self.attempts[point]} attempts: {type(why).__name__}: {why}"
             self.found[point] = self.plan.lost(point, text)
+
+
+def _end_workers(executor: Any) -> None:
+    """End the processes of an executor: nobody waits for the points in progress."""
+    if hasattr(executor, "terminate_workers"):  # from Python 3.14 on
+        executor.terminate_workers()
+        return
+    for process in list((getattr(executor, "_processes", None) or {}).values()):
+        process.terminate()

@@ -40,8 +40,12 @@ fn table(from: &Path, to: &Path) -> Result<(), ExportError> {
     let mut record = ::csv::StringRecord::new();
     for row in rows {
         record.clear();
-        for (_, field) in row.map_err(unreadable)?.get_column_iter() {
-            record.push_field(&text(field).map_err(unreadable)?);
+        for (name, field) in row.map_err(unreadable)?.get_column_iter() {
+            let text = match (name.as_str(), field) {
+                ("seed", Field::Long(bits)) => bits.cast_unsigned().to_string(),
+                _ => text(field).map_err(unreadable)?,
+            };
+            record.push_field(&text);
         }
         out.write_record(&record).map_err(unwritable)?;
     }

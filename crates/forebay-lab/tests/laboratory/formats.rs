@@ -20,7 +20,7 @@ struct Written {
     result: RunResult,
 }
 
-fn written(scenario: &Scenario) -> Written {
+fn written(scenario: &Scenario, seed: u64) -> Written {
     let folder = tempfile::tempdir().unwrap();
     let target = folder.path().join("out");
     let store = Store::create(&target).unwrap();
@@ -31,7 +31,7 @@ fn written(scenario: &Scenario) -> Written {
         ..Outputs::to(&store)
     };
     let options = RunOptions { record: Some(&outputs), ..RunOptions::default() };
-    let result = run_one(scenario, "newreno", 1, &options).unwrap();
+    let result = run_one(scenario, "newreno", seed, &options).unwrap();
     let batch = Batch { runs: vec![result.clone()], ..Batch::default() };
     store.finish(scenario, &Summary::new("small", scenario, batch)).unwrap();
     Written { _folder: folder, target, result }
@@ -47,7 +47,7 @@ fn direction(record: &Record) -> (String, String, u16, u16) {
 
 #[test]
 fn flow_monitor_counts_what_the_capture_shows() {
-    let Written { _folder, target, result } = written(&scenario(&[]));
+    let Written { _folder, target, result } = written(&scenario(&[]), 1);
     let text = fs::read_to_string(target.join("flow-monitor-newreno-1.xml")).unwrap();
     let xml = roxmltree::Document::parse(&text).unwrap();
     let (interfaces, records) = pcapng::read(&target.join("packets.pcapng"));
@@ -113,7 +113,7 @@ fn flow_monitor_counts_what_the_capture_shows() {
 #[test]
 fn delays_of_flow_monitor_are_those_by_hand() {
     let one = scenario(&["flows.0.count=1", "flows.0.bytes=1000"]);
-    let Written { _folder, target, .. } = written(&one);
+    let Written { _folder, target, .. } = written(&one, 1);
     let text = fs::read_to_string(target.join("flow-monitor-newreno-1.xml")).unwrap();
     let xml = roxmltree::Document::parse(&text).unwrap();
     let back = xml.descendants().filter(|node| node.has_tag_name("Flow")).nth(1).unwrap();
@@ -126,7 +126,7 @@ fn delays_of_flow_monitor_are_those_by_hand() {
 
 #[test]
 fn the_log_of_a_link_is_what_the_capture_and_the_metrics_say() {
-    let Written { _folder, target, result } = written(&scenario(&["start_jitter=0s"]));
+    let Written { _folder, target, result } = written(&scenario(&["start_jitter=0s"]), 1);
     let text = fs::read_to_string(target.join("mm-link-newreno-1-l-r.log")).unwrap();
     let mut lines = text.lines();
     assert!(lines.next().unwrap().starts_with("# mahimahi mm-link (l->r)"));
@@ -186,7 +186,7 @@ fn exported(format: ExportFormat, from: &Path) -> (tempfile::TempDir, Vec<String
 
 #[test]
 fn csv_files_have_the_values_of_the_results() {
-    let Written { _folder, target, result } = written(&scenario(&[]));
+    let Written { _folder, target, result } = written(&scenario(&[]), u64::MAX);
     let (folder, files) = exported(ExportFormat::Csv, &target);
     assert_eq!(files, ["delays.csv", "flows.csv", "series.csv"]);
     let mut flows = csv::Reader::from_path(folder.path().join("files/flows.csv")).unwrap();
@@ -196,6 +196,7 @@ fn csv_files_have_the_values_of_the_results() {
     for (row, flow) in rows.iter().zip(&result.per_flow) {
         let get = |name: &str| &row[head.iter().position(|column| column == name).unwrap()];
         assert_eq!((get("run_protocol"), get("src")), ("newreno", flow.src.as_str()));
+        assert_eq!(get("seed").parse(), Ok(u64::MAX));
         assert_eq!(get("fct_s").parse::<f64>().ok(), flow.fct_s);
         assert_eq!(get("data_packets").parse::<u64>().ok(), Some(flow.data_packets));
     }
@@ -206,7 +207,7 @@ fn csv_files_have_the_values_of_the_results() {
 /// That quiche's parser takes them is a stage of `.ci/run` (`.ci/qlog`).
 #[test]
 fn qlog_files_are_text_sequences_of_what_changed() {
-    let Written { _folder, target, .. } = written(&scenario(&[]));
+    let Written { _folder, target, .. } = written(&scenario(&[]), 1);
     let (folder, files) = exported(ExportFormat::Qlog, &target);
     assert_eq!(files, ["newreno-1-flow-1.sqlog", "newreno-1-flow-2.sqlog"]);
     let (csv, _) = exported(ExportFormat::Csv, &target);

@@ -148,6 +148,11 @@ fn pace_of(interval_s: f64, duration_s: f64) -> PyResult<Pace> {
             return refuse(format!("{name}: expected 1e-6 to 1e6 seconds, found {value}"));
         }
     }
+    if interval_s > duration_s {
+        let text =
+            format!("interval_s: expected at most duration_s ({duration_s}), found {interval_s}");
+        return refuse(text);
+    }
     let interval = Span::from_secs_f64(interval_s);
     Ok(Pace { interval, duration: Span::from_secs_f64(duration_s) })
 }

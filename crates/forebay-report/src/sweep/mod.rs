@@ -157,9 +157,11 @@ fn notes(sweep: &Sweep) -> String {
     let record = &sweep.record;
     let failed = (record.failed > 0).then(|| {
         format!(
-            "{} of {} runs failed and are missing in the plots: the column error of sweep.parquet \
-             says why.",
-            record.failed, record.rows
+            "{} of {} runs failed and are missing in the plots (the column error of sweep.parquet \
+             says which): {}",
+            record.failed,
+            record.rows,
+            sweep.reasons.join("; ")
         )
     });
     let all = failed.iter().chain(&record.notes).chain(&sweep.left_out);

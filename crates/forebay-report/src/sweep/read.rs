@@ -11,6 +11,9 @@ use std::path::Path;
 
 /// Most points that a page shows.
 const MAX_POINTS: u64 = 10_000;
+
+/// Most reasons why runs failed.
+const MAX_REASONS: usize = 3;
 /// Cells before those of the swept keys.
 const FIRST_KEY: usize = 4;
 
@@ -124,6 +127,8 @@ pub(super) struct Sweep {
     pub measured: Vec<Measured>,
     /// What the page leaves out.
     pub left_out: Vec<String>,
+    /// Why runs failed: each reason once, the first [`MAX_REASONS`].
+    pub reasons: Vec<String>,
 }
 
 impl Sweep {
@@ -146,6 +151,7 @@ impl Sweep {
         let mut points = vec![ShownPoint::default(); count];
         let none = vec![vec![Vec::new(); record.protocols.len()]; count];
         let mut values: Vec<Vec<Vec<Seeds>>> = vec![none; quantities.len()];
+        let mut reasons: Vec<String> = Vec::new();
         for cells in rows {
             let cells = cells?;
             let Cell::Integer(number) = cells[0] else { continue };
@@ -154,7 +160,12 @@ impl Sweep {
             let keys = &cells[FIRST_KEY..FIRST_KEY + record.keys.len()];
             point.values =
                 keys.iter().map(|cell| Some(cell.clone()).filter(|c| *c != Cell::Null)).collect();
-            point.failed |= cells[error] != Cell::Null;
+            if let Some(reason) = cells[error].text().and_then(|why| why.lines().next()) {
+                point.failed = true;
+                if reasons.len() < MAX_REASONS && !reasons.iter().any(|known| known == reason) {
+                    reasons.push(reason.to_string());
+                }
+            }
             let of =
                 record.protocols.iter().position(|p| Some(p.as_str()) == cells[protocol].text());
             let Some(of) = of else { continue };
@@ -174,7 +185,8 @@ impl Sweep {
             let all = record.points;
             format!("The page shows the first {MAX_POINTS} of {all} points; sweep.parquet has all.")
         });
-        Ok(Sweep { record, points, measured, left_out: left_out.into_iter().collect() })
+        let left_out = left_out.into_iter().collect();
+        Ok(Sweep { record, points, measured, left_out, reasons })
     }
 
     /// What an axis is called: by its name, or by its keys.

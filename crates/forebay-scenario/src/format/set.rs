@@ -21,14 +21,15 @@ pub(crate) struct Alone {
 /// The path of a key, part by part, each with its place.
 pub(crate) type Path = Vec<(Loc, String)>;
 
-/// Apply one `key=value`. Gives the key as messages have it: `links[0].rate`.
+/// Apply one `key=value`, given with `option`. Gives the key as messages have it: `links[0].rate`.
 pub(crate) fn apply(
     document: &mut Item,
     sources: &mut Sources,
+    option: &str,
     text: &str,
     alone: &Alone,
 ) -> Result<String, Fault> {
-    let source = sources.add("--set", text);
+    let source = sources.add(option, text);
     let whole = Loc { source, start: 0, end: text.len() as u32 };
     let (path, behind, loc) = split(text, whole).ok_or_else(|| not_assignment(text, whole))?;
     assign(document, &path, value(behind, loc), alone)

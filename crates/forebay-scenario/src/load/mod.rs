@@ -94,7 +94,7 @@ fn document(
         return Err(faults);
     };
     let apply = |assignment: &String| {
-        faults.keep(set::apply(&mut document, sources, assignment, &file::ALONE))
+        faults.keep(set::apply(&mut document, sources, "--set", assignment, &file::ALONE))
     };
     let changed = options.set.iter().filter_map(apply).collect();
     if let Err(fault) = version::check(&document) {

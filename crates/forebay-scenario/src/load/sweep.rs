@@ -91,7 +91,7 @@ impl SweptScenario {
         let (mut document, mut sources) = (self.document.clone(), self.sources.clone());
         let mut faults = Faults::default();
         for assignment in &point.set {
-            faults.keep(set::apply(&mut document, &mut sources, assignment, &ALONE));
+            faults.keep(set::apply(&mut document, &mut sources, "--sweep", assignment, &ALONE));
         }
         let read = read_keys(document, faults, &self.options);
         let made = read.and_then(|read| self.resolve(read, &mut sources));
