@@ -64,6 +64,9 @@ impl Fault {
     /// Suggest the nearest of `names`, or list them, the first ones if they are many, if none is
     /// near.
     pub fn suggest<'a>(self, name: &str, names: impl IntoIterator<Item = &'a str>) -> Fault {
+        self.suggest_of(name, names.into_iter().collect())
+    }
+    fn suggest_of(self, name: &str, names: Vec<&str>) -> Fault {
         let mut seen = BTreeSet::new();
         let names: Vec<&str> = names.into_iter().filter(|name| seen.insert(*name)).collect();
         match nearest(name, &names) {

@@ -185,17 +185,23 @@ pub(crate) fn read_among<S: Section>(item: &Item, key: &str, known: &[&str]) -> 
         return Err(item.expected(key, "a table"));
     };
     let entries = &renamed(entries, S::renamed())[..];
-    let mut fault = None;
-    for entry in entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
-        let unknown = Fault::at(entry.key_loc, key, Problem::UnknownKey(entry.key.clone()));
-        note(&mut fault, unknown.suggest(&entry.key, known.iter().copied()));
-    }
+    let fault = unknown_keys(entries, key, known);
     let mut fields = Fields { entries, loc: item.loc, key, unknown: fault.is_some(), fault };
     let section = S::take(&mut fields);
     match fields.fault {
         Some(fault) => Err(fault),
         None => Ok(section.expect("nothing was wrong")),
     }
+}
+
+/// The fault of the keys that are none of those that are known.
+fn unknown_keys(entries: &[Entry], key: &str, known: &[&str]) -> Option<Fault> {
+    let mut fault = None;
+    for entry in entries.iter().filter(|e| !known.contains(&e.key.as_str())) {
+        let unknown = Fault::at(entry.key_loc, key, Problem::UnknownKey(entry.key.clone()));
+        note(&mut fault, unknown.suggest(&entry.key, known.iter().copied()));
+    }
+    fault
 }
 
 /// The entries under their current names. A former name next to the current one stays unknown.
@@ -214,9 +220,16 @@ fn renamed<'a>(entries: &'a [Entry], names: &[(&str, &str)]) -> Cow<'a, [Entry]>
 pub(crate) fn section_schema<S: Section>() -> Json {
     let (mut properties, mut required) = (serde_json::Map::new(), Vec::new());
     S::describe(&mut properties, &mut required);
+    table_schema(S::doc(), properties, required)
+}
+fn table_schema(
+    doc: &[&str],
+    properties: serde_json::Map<String, Json>,
+    required: Vec<&str>,
+) -> Json {
     json!({
         "type": "object",
-        "description": paragraph(S::doc()),
+        "description": paragraph(doc),
         "properties": properties,
         "required": required,
         "additionalProperties": false,
@@ -225,7 +238,9 @@ pub(crate) fn section_schema<S: Section>() -> Json {
 
 /// A property with its description.
 pub(crate) fn property<T: Field>(doc: &[&str]) -> Json {
-    let mut schema = T::schema();
+    described(T::schema(), doc)
+}
+fn described(mut schema: Json, doc: &[&str]) -> Json {
     let description = paragraph(doc);
     if let (Json::Object(map), false) = (&mut schema, description.is_empty()) {
         map.insert("description".into(), description.into());
