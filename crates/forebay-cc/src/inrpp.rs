@@ -402,9 +402,8 @@ impl Inrpp {
             self.tcp.fate.asked_at = Some(now);
         }
         let nonce = signal.nonce.filter(|_| signal.ask != BackPressureSignal::Cancel);
-        let delays = signal.foreign && in_flight_bytes >= DELAYING_SEGMENTS * self.mss_bytes;
-        if nonce != self.nonce || delays != self.delays {
-            (self.nonce, self.delays) = (nonce, delays);
+        if nonce != self.nonce {
+            self.nonce = nonce;
             self.renew_echo();
         }
         if nonce.is_some() {
@@ -435,6 +434,15 @@ impl Inrpp {
         let slows = asked || signal.allowance > 0;
         if turned || slows && !self.slowed {
             self.turn(slows);
+        }
+    }
+    /// Rule 14: which packets need an ACK. The path has a router without INRPP, or had one.
+    #[cold]
+    fn settle_acks(&mut self, in_flight_bytes: u64) {
+        let delays = self.tcp.foreign && in_flight_bytes >= DELAYING_SEGMENTS * self.mss_bytes;
+        if delays != self.delays {
+            self.delays = delays;
+            self.renew_echo();
         }
     }
     /// The path has a router without INRPP, or has none any more; or one slows it down.
@@ -630,6 +638,9 @@ impl Controller for Inrpp {
             self.tcp.fate.age(self.mss_bytes);
             if self.slowed {
                 self.tcp.fate.missing = None;
+                if self.tcp.foreign || self.delays {
+                    self.settle_acks(ack.prior_in_flight_bytes);
+                }
             } else if self.held && self.tcp.fate.misses(now, ack, self.mss_bytes) {
                 self.fall_back();
             }
