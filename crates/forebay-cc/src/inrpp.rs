@@ -32,7 +32,7 @@
 //!    repair of a loss needs no credit. Routers say whether they know a detour; where none does, a
 //!    hole is a loss after a quarter of an RTT.
 //! 7. No INRPP router on the path, by the count in the option: none would hold the excess, and the
-//!    flow is one of CUBIC in all respects. Its data carry a void option instead of the echo, so
+//!    flow is one of CUBIC in all respects. Its data carry the empty echo of delayed ACKs, so
 //!    that its receiver acknowledges as the configuration says, and not every packet. The count
 //!    of the SYN-ACK (of the first ACK, for a server) decides; later on 8 ACK packets in a row that
 //!    say otherwise do, either way, as routes may change.
@@ -71,7 +71,7 @@
 //!     many, and 65 535 bytes in any case.
 //!
 //! 14. Where a router says that the path has one without INRPP next to it, a flow that no router
-//!     has asked is one of CUBIC, with the void option: a short queue there drops what a first
+//!     has asked is one of CUBIC, with the same echo: a short queue there drops what a first
 //!     flight would fill. Its first loss makes that final for as long as the router says so,
 //!     whoever asks: routers before the plain one hold what they cannot send, but what that drops
 //!     may be a packet of TCP that joined there. One that they hold, and that has eight packets in

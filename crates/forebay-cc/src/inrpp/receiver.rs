@@ -20,8 +20,9 @@ enum Peer {
     Opened,
     /// Its data carry the echo.
     Echoes,
-    /// Its data carry the void option: it sends as TCP does.
-    Unpooled,
+    /// The same, and not every packet needs an ACK: it sends as TCP does, or has many in flight
+    /// beside a router without INRPP.
+    Delays,
     /// Its data carry notices; what the last one says.
     Notices(BackPressure),
 }
@@ -73,7 +74,7 @@ impl InrppReceiver {
         } else if Echo::find(options).is_some() {
             self.peer = Peer::Echoes;
         } else if Echo::is_delayed(options) {
-            self.peer = Peer::Unpooled;
+            self.peer = Peer::Delays;
         }
     }
 }
@@ -105,8 +106,8 @@ impl Feedback for InrppReceiver {
             self.learn(datagram.options);
         }
         // What sends as TCP does must not gain by its receiver.
-        let pooled = !matches!(self.peer, Peer::Silent | Peer::Unpooled);
-        if pooled && datagram.payload_bytes > 0 { AckDemand::Now } else { AckDemand::Policy }
+        let each = !matches!(self.peer, Peer::Silent | Peer::Delays);
+        if each && datagram.payload_bytes > 0 { AckDemand::Now } else { AckDemand::Policy }
     }
 
     /// A cache keeps a flow's packets in order, except retransmissions: no duplicate waits
