@@ -475,7 +475,7 @@ impl Calendar {
             || self.heap_pushes > events / 64 && self.several < days / 8;
         let shift = if many_far {
             (self.shift + 1).min(40)
-        } else if self.far_pushes < events / 16 && days < events / 6 {
+        } else if self.far_pushes < events / 16 && days < events / 2 {
             self.shift.saturating_sub(1)
         } else {
             self.shift
