@@ -14,6 +14,7 @@ const MAX_POINTS: u64 = 10_000;
 
 /// Most reasons why runs failed.
 const MAX_REASONS: usize = 3;
+
 /// Cells before those of the swept keys.
 const FIRST_KEY: usize = 4;
 
@@ -160,11 +161,12 @@ impl Sweep {
             let keys = &cells[FIRST_KEY..FIRST_KEY + record.keys.len()];
             point.values =
                 keys.iter().map(|cell| Some(cell.clone()).filter(|c| *c != Cell::Null)).collect();
-            if let Some(reason) = cells[error].text().and_then(|why| why.lines().next()) {
-                point.failed = true;
-                if reasons.len() < MAX_REASONS && !reasons.iter().any(|known| known == reason) {
-                    reasons.push(reason.to_string());
-                }
+            point.failed |= cells[error] != Cell::Null;
+            if let Some(reason) = cells[error].text().and_then(|why| why.lines().next())
+                && reasons.len() < MAX_REASONS
+                && !reasons.iter().any(|known| known == reason)
+            {
+                reasons.push(reason.to_string());
             }
             let of =
                 record.protocols.iter().position(|p| Some(p.as_str()) == cells[protocol].text());
