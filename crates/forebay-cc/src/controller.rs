@@ -273,7 +273,10 @@ pub enum LossPolicy {
     /// - Silence: after max(1 s, 4 x the longest time without an arrival,
     ///   [`Controller::rto_floor`]), or the wait of a repair if nothing else is outstanding, the
     ///   timer expires before the RTO. If the packet that the last one caused to be retransmitted
-    ///   has arrived, and nothing since that was sent once, all that left before it is lost.
+    ///   has arrived, and nothing since that was sent once, all that left before it is lost. Where
+    ///   routers [hold packets](Controller::longest_hold) for less than 250 ms: after 4 x that or
+    ///   4 RTT instead of 1 s (on detours, of a flow that no router has asked, 200 ms or 4 RTT),
+    ///   and what left before is lost as soon as a short hole is.
     #[serde(rename = "patient")]
     HoldTolerant,
     /// [`LossPolicy::GapTimer`] with a fixed time, which files cannot ask for.
@@ -518,8 +521,8 @@ pub trait Controller: Send {
     fn path_keeps_order(&self) -> bool {
         false
     }
-    /// With [`LossPolicy::HoldTolerant`]: no router of the path holds a packet for longer;
-    /// [`Span::MAX`] if that is not known. Asked when [`Controller::loss_policy`] is.
+    /// With [`LossPolicy::HoldTolerant`]: no router holds a packet for longer that goes the way of
+    /// the path; [`Span::MAX`] if that is not known. Asked when [`Controller::loss_policy`] is.
     fn longest_hold(&self) -> Span {
         Span::MAX
     }

@@ -408,7 +408,8 @@ impl Inrpp {
         }
         if nonce.is_some() {
             let most = Span::from_secs(self.tcp.params.held_rto_s.into());
-            let held_rto = self.longest_hold().min(most);
+            let known = self.tcp.params.cache_depth.filter(|_| !self.tcp.detours);
+            let held_rto = known.unwrap_or(most).min(most);
             self.held_rto.get_or_insert(held_rto);
         }
         if signal.ask != BackPressureSignal::Nothing {
@@ -714,8 +715,7 @@ impl Controller for Inrpp {
     }
 
     fn longest_hold(&self) -> Span {
-        let known = self.tcp.params.cache_depth.filter(|_| !self.tcp.detours);
-        known.unwrap_or(Span::MAX)
+        self.tcp.params.cache_depth.unwrap_or(Span::MAX)
     }
 
     fn recovery_owner(&self) -> RecoveryOwner {

@@ -8,7 +8,10 @@ use forebay_signal::inrpp::{BackPressure, BackPressureSignal, Echo, Nonce, PathD
 use forebay_transport::{Recovery, TcpConfig};
 
 fn controller(name: &str) -> AnyController {
-    Spec::by_name(name).expect("in the table").build(Init {
+    build(&Spec::by_name(name).expect("in the table"))
+}
+fn build(spec: &Spec) -> AnyController {
+    spec.build(Init {
         mss_bytes: MSS as u32,
         initial_window_bytes: 10 * MSS,
         initial_ssthresh_bytes: u64::MAX,
@@ -18,6 +21,12 @@ fn controller(name: &str) -> AnyController {
 }
 fn inrpp() -> AnyController {
     controller("inrpp")
+}
+/// Where no router holds a packet for longer than 100 ms.
+fn inrpp_of_short_holds() -> AnyController {
+    let Some(Spec::Inrpp(mut params)) = Spec::by_name("inrpp") else { panic!("in the table") };
+    params.cache_depth = Some(ms(100));
+    build(&Spec::Inrpp(params))
 }
 fn receiver() -> AnyFeedback {
     Spec::by_name("inrpp").expect("in the table").build_feedback()
@@ -320,29 +329,69 @@ fn short_holes_are_waited_for_200_ms_and_long_ones_longer() {
     assert_eq!(bench.conn.counters().retransmits, 6);
 }
 
+/// 1 to 9 leave after a round trip of 100 ms, and 1 arrives with each of `says`.
+fn first_of_nine(lab: Lab, says: &[Option<BackPressure>]) -> Bench {
+    let mut bench = lab.client();
+    bench.open();
+    bench.signal = signal(BackPressureSignal::Nothing, 0);
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.syn_ack()), "1 2 3 4 5 6 7 8 9");
+    bench.advance(ms(100));
+    for &says in says {
+        bench.signal = says;
+        assert_eq!(data(&bench.ack(1)), "");
+    }
+    bench
+}
+/// Nothing comes after it, until the repair of 2, which leaves after `silence_ms`, has arrived.
+fn silent(lab: Lab, says: Option<BackPressure>, silence_ms: u64) -> Bench {
+    let mut bench = first_of_nine(lab, &[says]);
+    assert_eq!(data(&bench.advance(ms(silence_ms - 1))), "");
+    assert_eq!(data(&bench.advance(ms(1))), "R2");
+    bench.advance(ms(100));
+    assert_eq!(data(&bench.ack(2)), "");
+    bench
+}
+
 #[test]
 fn what_left_before_a_repair_that_arrives_alone_is_lost_at_the_second_silence() {
-    // The first silence sends 2 again, and nothing else. When it has arrived, either nothing comes
-    // after it, and the next silence takes 3 to 9 for lost; or 5 does, which left before it, so
-    // that the path may hold 6 to 9, and the next silence asks for what is below 5 alone.
+    // When 2 has arrived, either nothing comes after it, and the next silence takes 3 to 9 for
+    // lost; or 5 does, which left before it, so that the path may hold 6 to 9, and the next silence
+    // asks for what is below 5 alone.
     for (holds, again) in [(false, "R3 R4 R5 R6 R7 R8 R9"), (true, "R3 R4")] {
-        let mut bench = lab(9).client();
-        bench.open();
-        bench.signal = signal(BackPressureSignal::Nothing, 0);
-        bench.advance(ms(100));
-        assert_eq!(data(&bench.syn_ack()), "1 2 3 4 5 6 7 8 9");
-        bench.advance(ms(100));
-        assert_eq!(data(&bench.ack(1)), "");
-        assert_eq!(data(&bench.advance(ms(999))), "");
-        assert_eq!(data(&bench.advance(ms(1))), "R2");
-        bench.advance(ms(100));
-        assert_eq!(data(&bench.ack(2)), "");
+        let mut bench = silent(lab(9), signal(BackPressureSignal::Nothing, 0), 1000);
         if holds {
             assert_eq!(data(&bench.sack(2, &[(5, 5)])), "");
         }
-        let silence = bench.advance(ms(1_000));
-        assert_eq!(data(&silence), again);
+        assert_eq!(data(&bench.advance(ms(1_000))), again);
     }
+}
+
+#[test]
+fn where_routers_hold_packets_for_a_short_time_it_is_lost_as_soon_as_a_short_hole() {
+    // The silence is that of four round trips. With detours a hole is waited for 200 ms, or else a
+    // quarter of a round trip; so is what may be late behind the first packet.
+    for (detours, wait_ms) in [(false, 25), (true, 200)] {
+        let says = BackPressure { routers: 2, detours, ..BackPressure::default() };
+        let lab = || Lab { controller: Some(inrpp_of_short_holds), ..lab(9) };
+        let mut bench = silent(lab(), Some(says), 400);
+        assert_eq!(data(&bench.advance(ms(wait_ms - 1))), "", "{detours}");
+        assert_eq!(data(&bench.advance(ms(1))), "R3 R4 R5 R6 R7 R8 R9", "{detours}");
+
+        let mut bench = silent(lab(), Some(says), 400);
+        assert_eq!(data(&bench.ack(8)), "", "they were late");
+        assert_eq!(data(&bench.advance(ms(399))), "");
+        assert_eq!(bench.conn.counters().retransmits, 1);
+    }
+}
+
+#[test]
+fn where_a_router_has_asked_a_flow_that_is_sent_round_it_is_waited_for_longer() {
+    let says = |ask, nonce| signal(ask, nonce).map(|says| BackPressure { detours: true, ..says });
+    let asked = [says(BackPressureSignal::SlowDown, 7), says(BackPressureSignal::Cancel, 7)];
+    let lab = Lab { controller: Some(inrpp_of_short_holds), ..lab(9) };
+    let mut bench = first_of_nine(lab, &asked);
+    assert_eq!(data(&bench.advance(ms(999))), "");
 }
 
 const ACCESS: Rate = Rate::mbps(40);

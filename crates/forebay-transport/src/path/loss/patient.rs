@@ -68,8 +68,9 @@ pub(crate) struct HoldTolerant {
     floor: Span,
     /// No packet comes late on another way, as far as the controller knows.
     orderly: bool,
-    /// No router holds a packet for longer, as far as it knows.
+    /// No router holds a packet for longer, as far as it knows: where `orderly`, and on any way.
     longest_hold: Span,
+    longest_hold_of_way: Span,
     /// It has said once that a router holds packets back.
     asked: bool,
 }
@@ -146,7 +147,7 @@ impl HoldTolerant {
     /// again.
     #[inline]
     pub(super) fn is_due(&self, board: &Scoreboard) -> bool {
-        board.has_repeats() || !board.none_before(0, self.reached)
+        board.has_repeats() || !board.none_before(0, self.reached) || self.answered().is_some()
     }
 
     /// max(RTO, RTT + 3 W).
@@ -164,7 +165,10 @@ impl HoldTolerant {
         self.rto_floor() < before
     }
     pub(super) fn set_path(&mut self, orderly: bool, longest_hold: Span) {
-        (self.orderly, self.longest_hold) = (orderly, longest_hold);
+        // What is sent round comes later than that.
+        let longest_of_all = if orderly { longest_hold } else { Span::MAX };
+        (self.orderly, self.longest_hold) = (orderly, longest_of_all);
+        self.longest_hold_of_way = longest_hold;
     }
     /// Packets are held for a short time and not sent round, as far as the controller knows, and
     /// something has arrived: what is missing is lost.
@@ -173,6 +177,17 @@ impl HoldTolerant {
             && self.floor == Span::ZERO
             && self.longest_hold * SILENT_HOLDS < MIN_RTO
             && self.rtt > Span::ZERO
+    }
+    /// The same of packets that are sent round, of a flow that no router has ever held back.
+    fn is_unasked(&self) -> bool {
+        !self.asked && self.longest_hold_of_way * SILENT_HOLDS < MIN_RTO && self.rtt > Span::ZERO
+    }
+    /// What the last silence caused to be retransmitted has arrived, and nothing since that was
+    /// sent once: when the former was sent, and when it arrived.
+    fn answered(&self) -> Option<(Time, Time)> {
+        let sent_at = self.probed?;
+        let open = self.heard_once < sent_at && sent_at <= self.repaired_at;
+        (open && (self.is_unasked() || self.is_brief())).then_some((sent_at, self.repaired_at))
     }
     /// The longest time without news that is no failure of the path.
     fn normal_gap(&self) -> Option<Span> {
@@ -189,8 +204,13 @@ impl HoldTolerant {
         if repairs_alone {
             return self.repair_rtt.map(|rtt| HOLE_WAIT.max(rtt * REPAIR_RTTS));
         }
-        let brief = self.is_brief();
-        let least = if brief { self.longest_hold.max(self.rtt) * SILENT_HOLDS } else { MIN_RTO };
+        let least = if self.is_brief() {
+            self.longest_hold.max(self.rtt) * SILENT_HOLDS
+        } else if self.is_unasked() {
+            HOLE_WAIT.max(self.rtt * SILENT_HOLDS).min(MIN_RTO)
+        } else {
+            MIN_RTO
+        };
         let wait = least.max(self.normal_gap()? * 4).max(self.floor);
         Some(self.due(board).map_or(wait, |due| wait + due.since(now)))
     }
@@ -262,6 +282,7 @@ impl HoldTolerant {
     ) -> Option<Time> {
         let now = evidence.now;
         let hole = self.detect_holes(evidence, board, losses);
+        let tail = self.detect_tail(evidence, board, losses);
         let wait = self.repair_wait(evidence);
         // Where nothing arrives at all, the timer looks after it. How long repairs take must be
         // known, unless something has arrived that was sent later.
@@ -276,7 +297,29 @@ impl HoldTolerant {
             losses.declare(board, at);
         }
         let repair = board.first_repeat().map(|at| board.get(at).sent_at + wait);
-        [hole, repair].into_iter().flatten().filter(|&due| due > now).min()
+        [hole, tail, repair].into_iter().flatten().filter(|&due| due > now).min()
+    }
+    /// The same after a silence of a path that holds nothing for long: once its repair has arrived,
+    /// a late first packet would bring the others with it.
+    fn detect_tail(
+        &mut self,
+        evidence: &Evidence,
+        board: &mut Scoreboard,
+        losses: &mut Losses<'_>,
+    ) -> Option<Time> {
+        let (gone, answered_at) = self.answered()?;
+        let wait = self.hole_wait(evidence, board).unwrap_or(HOLE_WAIT);
+        let first = |board: &mut Scoreboard| {
+            board.first_original().filter(|&at| board.get(at).sent_at < gone)
+        };
+        if answered_at + wait > evidence.now {
+            return first(board).map(|_| answered_at + wait);
+        }
+        while let Some(at) = first(board) {
+            self.lossy = true;
+            losses.declare(board, at);
+        }
+        None
     }
     /// The same of what was sent once.
     fn detect_holes(
