@@ -386,6 +386,23 @@ fn where_routers_hold_packets_for_a_short_time_it_is_lost_as_soon_as_a_short_hol
 }
 
 #[test]
+fn without_sack_the_repair_of_a_hole_shows_the_next_one_where_routers_hold_little() {
+    // 2, 4 and 9 are lost; a quarter of a round trip is waited for what is late.
+    let says = Some(BackPressure { routers: 2, ..BackPressure::default() });
+    let config = TcpConfig { sack: false, ..config(true) };
+    for (controller, next) in [(inrpp_of_short_holds as fn() -> _, "R4"), (inrpp, "")] {
+        let lab = Lab { controller: Some(controller), config: config.clone(), ..lab(9) };
+        let mut bench = first_of_nine(lab, &[says; 6]);
+        assert_eq!(data(&bench.advance(ms(24))), "");
+        assert_eq!(data(&bench.advance(ms(1))), "R2");
+        bench.advance(ms(100));
+        assert_eq!(data(&bench.ack(3)), "");
+        assert_eq!(data(&bench.advance(ms(24))), "");
+        assert_eq!(data(&bench.advance(ms(1))), next);
+    }
+}
+
+#[test]
 fn where_a_router_has_asked_a_flow_that_is_sent_round_it_is_waited_for_longer() {
     let says = |ask, nonce| signal(ask, nonce).map(|says| BackPressure { detours: true, ..says });
     let asked = [says(BackPressureSignal::SlowDown, 7), says(BackPressureSignal::Cancel, 7)];

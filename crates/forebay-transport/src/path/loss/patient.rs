@@ -51,8 +51,9 @@ pub(crate) struct HoldTolerant {
     lossy: bool,
     /// Upper bound of the delay of retransmissions, less 1/64 for each later one.
     repair_rtt: Option<Span>,
-    /// When one of them has arrived.
+    /// When one of them has arrived, and what had been sent when it was.
     repaired_at: Time,
+    repaired_below: u64,
     /// When something has arrived, and the longest time without while something was on its way,
     /// less an eighth for each later one.
     heard: Time,
@@ -99,6 +100,7 @@ impl HoldTolerant {
                 let before = self.repair_rtt.map_or(Span::ZERO, |before| before.mul_div(63, 64));
                 self.repair_rtt = Some(before.max(rtt));
                 self.repaired_at = now;
+                self.repaired_below = sent_below.unwrap_or(0);
             }
         } else {
             self.heard_once = now;
@@ -147,7 +149,10 @@ impl HoldTolerant {
     /// again.
     #[inline]
     pub(super) fn is_due(&self, board: &Scoreboard) -> bool {
-        board.has_repeats() || !board.none_before(0, self.reached) || self.answered().is_some()
+        board.has_repeats()
+            || !board.none_before(0, self.reached)
+            || self.answered().is_some()
+            || self.is_partial(board)
     }
 
     /// max(RTO, RTT + 3 W).
@@ -188,6 +193,10 @@ impl HoldTolerant {
         let sent_at = self.probed?;
         let open = self.heard_once < sent_at && sent_at <= self.repaired_at;
         (open && (self.is_unasked() || self.is_brief())).then_some((sent_at, self.repaired_at))
+    }
+    /// A repair has arrived that was sent after the first segment, and not that.
+    fn is_partial(&self, board: &Scoreboard) -> bool {
+        board.una() < self.repaired_below && (self.is_unasked() || self.is_brief())
     }
     /// The longest time without news that is no failure of the path.
     fn normal_gap(&self) -> Option<Span> {
@@ -354,18 +363,23 @@ impl HoldTolerant {
         let (_, since) = *self.round.get_or_insert((reached, now));
         Some(due.min(since + short))
     }
-    /// The same without SACK: three duplicate ACKs in a row say that the first segment is missing.
+    /// The same without SACK: three duplicate ACKs in a row say that the first segment is missing;
+    /// or that it is the first when what was sent again after it has arrived (RFC 6582 section 3.2,
+    /// partial acknowledgments), where routers hold little.
     fn detect_first_hole(
         &mut self,
         evidence: &Evidence,
         board: &mut Scoreboard,
         losses: &mut Losses<'_>,
     ) -> Option<Time> {
-        if evidence.dupacks < DUP_THRESH || board.is_empty() {
+        if board.is_empty() {
             return None;
         }
         let s = *board.get(0);
         if !s.outstanding() || s.is(REPEATED) {
+            return None;
+        }
+        if evidence.dupacks < DUP_THRESH && !self.is_partial(board) {
             return None;
         }
         let wait = self.hole_wait(evidence, board)?;
