@@ -3,7 +3,7 @@
 use crate::discipline::{Discipline, Overflow};
 use crate::port::PortContext;
 use crate::table::AnyDiscipline;
-use forebay_base::{DropReason, Packet, Rate, Time};
+use forebay_base::{Arena, DropReason, Packet, Rate, Time};
 
 impl Discipline for AnyDiscipline {
     #[inline]
@@ -38,6 +38,12 @@ impl Discipline for AnyDiscipline {
     #[inline]
     fn passes_at_once(&self) -> bool {
         each_discipline!(self, d => d.passes_at_once())
+    }
+    fn notes_passing(&self) -> bool {
+        each_discipline!(self, d => d.notes_passing())
+    }
+    fn note_passing(&mut self, packet: &Packet, arena: &Arena) {
+        each_discipline!(self, d => d.note_passing(packet, arena))
     }
     fn publish(&self, now: Time, see: &mut dyn FnMut(&'static str, f64)) {
         each_discipline!(self, d => d.publish(now, see))

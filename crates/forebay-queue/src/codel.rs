@@ -253,6 +253,12 @@ impl Control {
         leaves
     }
 
+    /// Rules 1 and 5 of a queue that is empty.
+    #[inline]
+    pub(crate) fn on_empty(&mut self) {
+        self.allowed_at = Time::ZERO;
+        self.dropping = false;
+    }
     /// True in the dropping state.
     pub(crate) fn is_dropping(&self) -> bool {
         self.dropping
@@ -298,6 +304,10 @@ impl Discipline for Codel {
     fn dequeue(&mut self, cx: &mut PortContext<'_>) -> Option<Packet> {
         self.control.dequeue(&self.setting, &mut self.fifo, cx)
     }
+    /// What has not waited is below target, and so is the queue once its last packet has left.
+    fn passes_at_once(&self) -> bool {
+        true
+    }
     #[inline]
     fn backlog_bytes(&self) -> u64 {
         self.fifo.bytes()
@@ -312,5 +322,6 @@ impl Discipline for Codel {
     }
     fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
         self.fifo.clear(reason, cx);
+        self.control.on_empty();
     }
 }

@@ -1,7 +1,7 @@
 //! The second stage of a port: order, mark and drop.
 
 use crate::port::PortContext;
-use forebay_base::{DropReason, Packet, Rate, Time};
+use forebay_base::{Arena, DropReason, Packet, Rate, Time};
 
 /// A packet that a full queue did not take.
 #[derive(Debug)]
@@ -44,6 +44,12 @@ pub trait Discipline: Send {
     fn passes_at_once(&self) -> bool {
         false
     }
+    /// True if [`Discipline::note_passing`] is to be called for such packets. Asked once.
+    fn notes_passing(&self) -> bool {
+        false
+    }
+    /// `packet` passes at once: nothing waits.
+    fn note_passing(&mut self, _packet: &Packet, _arena: &Arena) {}
     /// Give what it has computed by `now` to `see`, each number under a name that ends in its unit
     /// (`red_average_packets`), the same names each time: for series and tests, never fed back.
     fn publish(&self, _now: Time, _see: &mut dyn FnMut(&'static str, f64)) {}

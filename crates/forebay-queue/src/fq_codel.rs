@@ -31,7 +31,7 @@ use crate::limit::Limit;
 use crate::port::{PortContext, PortInit};
 use alloc::boxed::Box;
 use alloc::vec::Vec;
-use forebay_base::{DropReason, Packet, ParamError, Time, require};
+use forebay_base::{Arena, DropReason, Packet, ParamError, Time, require};
 use serde::{Deserialize, Serialize};
 
 #[cfg(test)]
@@ -294,15 +294,20 @@ impl FqCodel {
 
     /// Rule 1: the queue of a packet.
     #[inline]
-    fn flow_of(&self, packet: &Packet, cx: &PortContext<'_>) -> u32 {
-        let hash = cx.flow_hash(packet, self.salt) >> 32;
+    fn flow_of(&self, packet: &Packet, arena: &Arena) -> u32 {
+        let hash = packet.flow_hash(self.salt, arena) >> 32;
         ((hash * self.flows.len() as u64) >> 32) as u32
     }
 
     #[inline]
     fn put(&mut self, packet: Packet, at: u32) {
+        self.slab.insert(packet, &mut self.flows[at as usize]);
+        self.begin(at);
+    }
+    /// The flow has a packet: it is on a list.
+    #[inline]
+    fn begin(&mut self, at: u32) {
         let flow = &mut self.flows[at as usize];
-        self.slab.insert(packet, flow);
         if flow.list == List::None {
             flow.credits = self.quantum;
             flow.list = List::New;
@@ -354,7 +359,7 @@ impl FqCodel {
 
 impl Discipline for FqCodel {
     fn enqueue(&mut self, packet: Packet, cx: &mut PortContext<'_>) -> Result<(), Overflow> {
-        let at = self.flow_of(&packet, cx);
+        let at = self.flow_of(&packet, cx.arena);
         self.put(packet, at);
         if self.is_full() {
             self.make_room(cx);
@@ -386,6 +391,27 @@ impl Discipline for FqCodel {
             let was_new = flow.list == List::New; // rule 4
             self.move_first(at, if was_new { List::Old } else { List::None });
         }
+    }
+    fn passes_at_once(&self) -> bool {
+        true
+    }
+    fn notes_passing(&self) -> bool {
+        true
+    }
+    /// Until its transmission ends, its flow is that of the last turn.
+    fn note_passing(&mut self, packet: &Packet, arena: &Arena) {
+        for list in [&mut self.new, &mut self.old] {
+            while list.first != NONE {
+                let at = list.first;
+                list.pop(&self.flows);
+                let flow = &mut self.flows[at as usize];
+                flow.list = List::None; // rule 4
+                flow.control.on_empty();
+            }
+        }
+        let at = self.flow_of(packet, arena);
+        self.begin(at);
+        self.flows[at as usize].credits -= i32::from(packet.wire_len()); // rule 3
     }
     #[inline]
     fn backlog_bytes(&self) -> u64 {

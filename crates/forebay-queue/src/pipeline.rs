@@ -7,7 +7,7 @@ use crate::scheme::{PortScheme, TrailingPackets};
 use crate::schemes::AnyScheme;
 use crate::table::AnyDiscipline;
 use alloc::collections::VecDeque;
-use forebay_base::{DropReason, Packet, Rate, Time};
+use forebay_base::{Arena, DropReason, Packet, Rate, Time};
 
 /// Meter, queues and egress of one port.
 pub struct Pipeline {
@@ -31,10 +31,20 @@ impl Pipeline {
     pub fn plain(discipline: AnyDiscipline) -> Pipeline {
         Pipeline::new(AnyScheme::None, discipline)
     }
-    /// True if a packet that finds nothing waiting leaves as it came, unseen, and if nothing ever
-    /// happens here by itself.
+    /// True if a packet that finds nothing waiting leaves as it came, and if nothing ever happens
+    /// here by itself.
     pub fn is_transparent(&self) -> bool {
         matches!(self.scheme, AnyScheme::None) && self.passes_at_once
+    }
+    /// True if such a packet is to be shown to [`Pipeline::note_passing`].
+    pub fn notes_passing(&self) -> bool {
+        self.queues.discipline().notes_passing()
+    }
+    /// See [`Discipline::note_passing`].
+    #[inline]
+    pub fn note_passing(&mut self, packet: &Packet, arena: &Arena) {
+        debug_assert_eq!(self.backlog_packets(), 0, "it would overtake");
+        self.queues.discipline_mut().note_passing(packet, arena);
     }
     /// True if what waits may leave whenever the transmitter is free: no timer holds it back.
     pub fn is_prompt(&self) -> bool {
@@ -80,6 +90,7 @@ impl Pipeline {
                 Err(Overflow(packet)) => Some(self.leave(packet, cx)),
             };
         }
+        self.queues.discipline_mut().note_passing(&packet, cx.arena);
         if let AnyScheme::None = self.scheme {
             return Some(packet);
         }

@@ -19,8 +19,10 @@ const SHORTEST: Span = Span::from_micros(1);
 /// the second is halved.
 const TOO_SHORT: Duration = Duration::from_millis(5);
 const TOO_LONG: Duration = Duration::from_millis(20);
-/// Interval of progress reports.
+/// Interval of progress reports. A report looks at every flow that has not completed: of a million
+/// it takes longer, and the next one comes that many times as much later.
 const TELL_EVERY: Duration = Duration::from_millis(100);
+const TELL_SHARE: u32 = 100;
 
 /// One simulation on its way.
 pub(super) struct Drive<'a> {
@@ -60,7 +62,8 @@ impl Drive<'_> {
     /// Run to the end. The counts at the start of the window.
     pub fn run(&mut self) -> Result<WindowBaseline, RunError> {
         let spec = self.start.spec;
-        let (mut step, mut told, mut mark) = (Span::from_millis(1), self.wall(), None);
+        let (mut step, mut mark) = (Span::from_millis(1), None);
+        let mut tell_at = self.wall() + TELL_EVERY;
         let (mut ahead, mut idle) = (Ahead::of(spec), Span::ZERO);
         let mut sample_at = self.sample.map_or(Time::MAX, |sample| Time::ZERO + sample);
         let mut look_at = self.options.looks.map_or(Time::MAX, |looks| Time::ZERO + looks.every);
@@ -95,7 +98,7 @@ impl Drive<'_> {
                 (looks.who)(self.simulation);
                 look_at += looks.every;
             }
-            self.look(&mut told)?;
+            self.look(&mut tell_at)?;
             match mark {
                 Some(mark) if !running => return Ok(mark),
                 _ => step = next_step(step, took),
@@ -131,7 +134,7 @@ impl Drive<'_> {
     }
 
     /// Is the run still wanted, is its recorder well, is a progress report due?
-    fn look(&mut self, told: &mut Duration) -> Result<(), RunError> {
+    fn look(&mut self, tell_at: &mut Duration) -> Result<(), RunError> {
         if self.options.is_cancelled() {
             return Err(RunError::Cancelled);
         }
@@ -140,9 +143,10 @@ impl Drive<'_> {
         }
         if let Some(tell) = self.options.progress {
             let now = self.wall();
-            if self.options.clocks.is_none() || now.saturating_sub(*told) >= TELL_EVERY {
+            if self.options.clocks.is_none() || now >= *tell_at {
                 tell(&self.progress());
-                *told = now;
+                let took = self.wall().saturating_sub(now);
+                *tell_at = now + TELL_EVERY.max(took * TELL_SHARE);
             }
         }
         Ok(())

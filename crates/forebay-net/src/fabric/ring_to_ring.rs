@@ -78,7 +78,7 @@ impl<D: Driver> Fabric<D> {
         }
         let AnyLink::Queued(queued) = &mut slot.link else { return Err(packet) };
         let queued_at = held_since(&packet, self.now);
-        let Some(arrival) = queued.start_direct(self.now, queued_at, packet.wire_len()) else {
+        let Some(arrival) = queued.start_direct(self.now, queued_at, &packet, &self.arena) else {
             return Err(packet);
         };
         queued.lay_direct(packet, arrival);
@@ -94,9 +94,9 @@ impl<D: Driver> Fabric<D> {
         if let Ok([source, slot]) = self.links.get_disjoint_mut([from.index(), to.index()])
             && let AnyLink::Queued(queued) = &mut slot.link
             && let ring = source.link.wire_mut()
-            && let Some(wire_len) = ring.front().map(Packet::wire_len)
-            && wire_len <= slot.mtu_bytes
-            && let Some(arrival) = queued.start_direct(self.now, self.now, wire_len)
+            && let Some(packet) = ring.front()
+            && packet.wire_len() <= slot.mtu_bytes
+            && let Some(arrival) = queued.start_direct(self.now, self.now, packet, &self.arena)
         {
             let alone =
                 queued.next_arrival().is_none() || !self.driver.guards().has(Guard::EmptyRing);

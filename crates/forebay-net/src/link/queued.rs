@@ -55,6 +55,8 @@ pub struct QueuedLink {
     /// The pipeline has no meter and no egress stage, and needs no timer: bypass it when it is
     /// empty.
     transparent: bool,
+    /// [`Pipeline::notes_passing`].
+    notes_passing: bool,
     /// [`Pipeline::is_prompt`]: a pipeline that gives nothing has nothing.
     prompt: bool,
     /// False if surely nothing waits.
@@ -120,6 +122,7 @@ impl QueuedLink {
             up: true,
             steady,
             transparent,
+            notes_passing: pipeline.notes_passing(),
             prompt: pipeline.is_prompt(),
             may_wait: true,
             starts_at_once: channel.starts_at_once(),
@@ -187,7 +190,7 @@ impl QueuedLink {
         queued_at: Time,
         cx: &mut PortContext<'_>,
     ) -> Result<(), Overflow> {
-        if let Some(arrival) = self.start_direct(cx.now, queued_at, packet.wire_len()) {
+        if let Some(arrival) = self.start_direct(cx.now, queued_at, &packet, cx.arena) {
             self.lay_direct(packet, arrival);
             return Ok(());
         }
@@ -210,14 +213,15 @@ impl QueuedLink {
         packet.set_hop_time(arrival);
         packet.set_ttl(ttl);
     }
-    /// Start to transmit a packet of `wire_len` bytes that comes now, if nothing is before it and
-    /// nothing can happen to it: its arrival. It has waited elsewhere since `queued_at`.
+    /// Start to transmit a packet that comes now, if nothing is before it and nothing can happen to
+    /// it: its arrival. It has waited elsewhere since `queued_at`.
     #[inline(always)] // once for each packet at each router that may hold it
     pub(crate) fn start_direct(
         &mut self,
         now: Time,
         queued_at: Time,
-        wire_len: u16,
+        packet: &Packet,
+        arena: &Arena,
     ) -> Option<Time> {
         // A transmission that ends now is over, as in `advance`.
         let busy = self.transmitting.as_ref().is_some_and(|t| t.end > now);
@@ -225,7 +229,10 @@ impl QueuedLink {
             return None;
         }
         let AnyChannel::Constant(channel) = &mut self.channel else { return None };
-        let bytes = wire_len as u32 + self.overhead_bytes as u32;
+        if self.notes_passing {
+            self.pipeline.note_passing(packet, arena);
+        }
+        let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
         let end = channel.transmit(now, bytes);
         self.stats.transmitted(bytes as u64, end.since(now));
         self.stats.waits.record(now.since(queued_at));
@@ -244,6 +251,9 @@ impl QueuedLink {
         self.advance(cx);
         if self.takes_at_once(cx.now) {
             if self.transparent {
+                if self.notes_passing {
+                    self.pipeline.note_passing(&packet, cx.arena);
+                }
                 self.transmit(packet, queued_at, cx.now, cx.now, cx);
                 return Ok(());
             }

@@ -1,5 +1,5 @@
 use super::*;
-use crate::testbed::{Port, at, init, number, packet};
+use crate::testbed::{Port, assert_passing_is_as_queueing, at, init, number, packet};
 use alloc::vec::Vec;
 use forebay_base::Ecn;
 
@@ -241,4 +241,9 @@ fn a_fresh_packet_behind_the_first_drop_begins_a_new_interval() {
     assert_eq!(port.early(), 1);
     port.take(at(306.0));
     assert_eq!(port.early(), 2);
+}
+
+#[test]
+fn a_packet_that_passes_leaves_the_state_of_one_that_was_queued() {
+    assert_passing_is_as_queueing(|| Codel::new(&Params::default(), init(Limit::Packets(100))));
 }

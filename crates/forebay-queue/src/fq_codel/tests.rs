@@ -1,5 +1,5 @@
 use super::*;
-use crate::testbed::{Port, at, init, number, packet};
+use crate::testbed::{Port, assert_passing_is_as_queueing, at, init, number, packet};
 use alloc::vec::Vec;
 use forebay_base::{Ecn, Time};
 
@@ -9,7 +9,7 @@ fn port(params: &Params, limit: Limit) -> Port<FqCodel> {
 
 /// Queues of the flows 1 and 10, which must not be one.
 fn two_queues(port: &Port<FqCodel>) -> [usize; 2] {
-    let arena = forebay_base::Arena::default();
+    let arena = Arena::default();
     let queue = |flow| {
         let hash = packet(flow, 0, 100, Ecn::NotEct).flow_hash(port.queue.salt, &arena) >> 32;
         ((hash * port.queue.flows.len() as u64) >> 32) as usize
@@ -212,4 +212,10 @@ fn a_new_queue_that_is_empty_waits_for_the_old_ones() {
     // Found empty on the list of old ones, it is on none.
     (0..5).for_each(|_| _ = port.take(at(1.0)));
     assert_eq!(port.queue.flows[sparse].list, List::None);
+}
+
+#[test]
+fn a_packet_that_passes_leaves_the_state_of_one_that_was_queued() {
+    let params = Params { target_ms: 1.0, interval_ms: 20.0, flows: 4, ..Params::default() };
+    assert_passing_is_as_queueing(|| FqCodel::new(&params, init(Limit::Packets(60))));
 }
