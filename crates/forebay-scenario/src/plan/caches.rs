@@ -161,9 +161,10 @@ impl Scenario {
         }
     }
 
-    /// True of a flow of INRPP in a run under `protocol`.
-    pub(crate) fn is_pooled(&self, flow: &Flow, protocol: &str) -> bool {
-        self.bundle(flow.protocol_under(protocol)).router.as_deref() == Some(NAME)
+    /// Those of `names` whose flows are of INRPP.
+    pub(crate) fn pooled<'a>(&self, mut names: Vec<&'a str>) -> Vec<&'a str> {
+        names.retain(|name| self.bundle(name).router.as_deref() == Some(NAME));
+        names
     }
 
     /// True if the parameters of a protocol ask for notices on data.
@@ -176,18 +177,17 @@ impl Scenario {
     /// What the margin rule says of each interface that flows of INRPP take in a run under
     /// `protocol`.
     fn margins(&self, protocol: &str, routers: &[Router]) -> BTreeMap<LinkId, Margin> {
-        let held = |flow: &Flow| self.is_pooled(flow, protocol);
         let names = self.protocols_under(protocol);
         let notified: Vec<&str> =
             names.iter().copied().filter(|name| self.is_notified(name)).collect();
-        let names =
-            names.into_iter().filter(|name| self.bundle(name).router.as_deref() == Some(NAME));
+        let pooled = self.pooled(names);
+        let held = |flow: &Flow| pooled.contains(&flow.protocol_under(protocol));
         // Payload and length are those of the protocol that sends the longest packets.
         let packet = |name| {
             let mss_bytes = u64::from(self.tcp_for(name).mss_bytes);
             (mtu_check::packet_bytes(self, name), mss_bytes)
         };
-        let Some((packet_bytes, mss_bytes)) = names.map(packet).max() else {
+        let Some((packet_bytes, mss_bytes)) = pooled.iter().copied().map(packet).max() else {
             return BTreeMap::new();
         };
         // The tag of a detour is an option of IPv4.

@@ -54,7 +54,9 @@ impl Scenario {
 
     /// Flows of INRPP whose data and ACKs take different links.
     fn asymmetry_note(&self) -> Option<String> {
-        let pooled = |flow: &&Flow| self.protocols.iter().any(|name| self.is_pooled(flow, name));
+        let names = self.pooled(self.sending_protocols());
+        let is_pooled = |flow: &Flow, name| names.contains(&flow.protocol_under(name));
+        let pooled = |flow: &&Flow| self.protocols.iter().any(|name| is_pooled(flow, name));
         let flows = || self.flows.iter().filter(pooled);
         let differ = asymmetric(self, flows());
         let count = flows().filter(|flow| differ.contains(&[flow.src, flow.dst])).count();
@@ -86,10 +88,10 @@ impl Scenario {
 
     /// End points whose protocol comes with routers, of which the scenario has none.
     fn alone_note(&self, routers: &BTreeSet<NodeId>) -> Option<String> {
-        let speaks = self
-            .flows
-            .iter()
-            .any(|flow| self.protocols.iter().any(|protocol| self.is_pooled(flow, protocol)));
+        let names = self.pooled(self.sending_protocols());
+        let is_pooled = |flow: &Flow, name| names.contains(&flow.protocol_under(name));
+        let pooled = |flow: &Flow| self.protocols.iter().any(|name| is_pooled(flow, name));
+        let speaks = self.flows.iter().any(pooled);
         let alone = routers.is_empty() && speaks;
         alone.then(|| {
             "inrpp: no router runs INRPP: nothing is cached or sent round, and its hosts send as \

@@ -32,7 +32,9 @@ impl Registry {
 
     /// The algorithm of that name.
     pub fn algorithm(&self, name: &str) -> Option<Algorithm> {
-        self.algorithms().into_iter().find(|algorithm| algorithm.name() == name)
+        let listed = TABLE.iter().find(|entry| entry.name == name);
+        let registered = || self.lines().iter().find(|one| one.name == name).cloned();
+        listed.map(Kind::Table).or_else(|| registered().map(Kind::Registered)).map(Algorithm)
     }
 }
 

@@ -115,9 +115,11 @@ impl Scenario {
     /// paths that no protocol uses, or that are the same.
     pub(crate) fn single_path_notes(&self) -> Vec<String> {
         let single = self.flows.iter().filter(|flow| flow.paths.is_none());
+        let mut multipath = self.sending_protocols();
+        multipath.retain(|name| self.is_multipath(name));
         let mut notes = Vec::new();
         for protocol in &self.protocols {
-            let uses = |flow: &&Flow| self.is_multipath(flow.protocol_under(protocol));
+            let uses = |flow: &&Flow| multipath.contains(&flow.protocol_under(protocol));
             let (alone, all) = (single.clone().filter(uses).count(), self.flows.len());
             if alone > 0 {
                 notes.push(format!(
@@ -129,7 +131,7 @@ impl Scenario {
         let several = |flow: &&Flow| flow.paths.as_ref().is_some_and(|paths| paths.len() > 1);
         let several: Vec<&Flow> = self.flows.iter().filter(several).collect();
         let (count, all) = (several.len(), self.flows.len());
-        if count > 0 && !self.sending_protocols().iter().any(|name| self.is_multipath(name)) {
+        if count > 0 && multipath.is_empty() {
             notes.push(format!(
                 "{count} of {all} flows have several `paths` and use the first alone: of what is \
                  compared, no protocol uses more"
