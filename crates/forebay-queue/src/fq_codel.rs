@@ -422,7 +422,9 @@ impl Discipline for FqCodel {
         self.slab.packets
     }
     fn publish(&self, _: Time, see: &mut dyn FnMut(&'static str, f64)) {
-        see("fq_codel_flows", self.active() as f64);
+        // Where nothing waits, queues leave the lists when the next packet comes.
+        let flows = if self.slab.packets > 0 { self.active() } else { 0 };
+        see("fq_codel_flows", flows as f64);
     }
     fn clear(&mut self, reason: DropReason, cx: &mut PortContext<'_>) {
         for flow in &mut self.flows {

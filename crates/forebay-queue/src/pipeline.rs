@@ -13,7 +13,7 @@ use forebay_base::{Arena, DropReason, Packet, Rate, Time};
 pub struct Pipeline {
     scheme: AnyScheme,
     queues: Queues,
-    /// [`Discipline::passes_at_once`].
+    /// [`Discipline::passes_at_once`], and nothing is to be noted in a port with two queues.
     passes_at_once: bool,
     /// What the egress cut off from the last packet: it leaves next. Allocated once, where anything
     /// is cut.
@@ -23,8 +23,11 @@ pub struct Pipeline {
 impl Pipeline {
     /// A port with the given stages.
     pub fn new(scheme: AnyScheme, discipline: AnyDiscipline) -> Pipeline {
-        let passes_at_once = discipline.passes_at_once();
-        let queues = Queues::new(discipline, scheme.division().is_some());
+        let are_two = scheme.division().is_some();
+        // Listeners pass another queue than the one that would note them.
+        let passes_at_once =
+            discipline.passes_at_once() && !(are_two && discipline.notes_passing());
+        let queues = Queues::new(discipline, are_two);
         Pipeline { scheme, queues, passes_at_once, behind: VecDeque::new() }
     }
     /// A port that queues and does nothing else.
@@ -38,7 +41,7 @@ impl Pipeline {
     }
     /// True if such a packet is to be shown to [`Pipeline::note_passing`].
     pub fn notes_passing(&self) -> bool {
-        self.queues.discipline().notes_passing()
+        self.passes_at_once && self.queues.discipline().notes_passing()
     }
     /// See [`Discipline::note_passing`].
     #[inline]

@@ -209,12 +209,15 @@ impl Simulation {
             active.sample_not_before(look);
             active.run(limit, effort);
         }
+        self.now = self.now.max(self.active.end.map_or(limit, |end| end.min(limit)));
+        for part in &mut self.active.parts {
+            part.site.fabric.catch_up_all(self.now);
+        }
         let parts = &self.active.parts;
         if parts.len() > 1 {
             self.drops = DropLog::default();
             parts.iter().for_each(|part| self.drops.add(part.site.fabric.drops()));
         }
-        self.now = self.now.max(self.active.end.map_or(limit, |end| end.min(limit)));
         match self.active.end {
             Some(end) if end <= self.now => Status::FlowsEnded,
             Some(_) => Status::Running,

@@ -386,6 +386,14 @@ impl Setting<'_> {
             Node::Elsewhere => ArrivalPath::General,
         }
     }
+    /// True if nothing depends on when the next packet of a link starts, once it is known that it
+    /// does: it leaves a router of plain IP, for a node here, and nobody looks on. Then see
+    /// [`QueuedLink::defer`](crate::QueuedLink::defer).
+    pub fn may_defer(&self, link: LinkId) -> bool {
+        let (from, to) = (self.ends)(link);
+        let plain = matches!(&self.nodes[from.index()], Node::Router(AnyForwarding::PlainIp(_)));
+        plain && self.is_here(to) && self.horizon && !self.observed && !self.plan.general
+    }
     /// See [`LinkEarlyTransit::arrivals`].
     pub fn arrivals(&self, link: LinkId, leads: bool) -> Result<(), Ineligible> {
         let (from, to) = (self.ends)(link);

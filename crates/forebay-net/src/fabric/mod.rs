@@ -167,6 +167,9 @@ pub struct Fabric<D> {
     /// Packets that early transit has taken to hosts, in the order in which it did.
     early_arrivals: VecDeque<EarlyArrival>,
     early_transit_events: u64,
+    /// Links without events at which packets wait: [`Fabric::catch_up`]. Those of before the last
+    /// call as well.
+    deferred: Vec<LinkId>,
     /// The latest time to which early transit has acted.
     latest: Time,
     /// See [`Fabric::answer_strangers`].
@@ -259,6 +262,12 @@ impl<D: Driver> Fabric<D> {
             let LinkSpec { to, wire, .. } = &spec.links[id.index()];
             let arrival_path = setting.arrival_path(id, leads[id.index()]);
             let (to, mtu_bytes) = (*to, wire.mtu_bytes);
+            if let AnyLink::Queued(queued) = &mut link
+                && setting.may_defer(id)
+                && spec.events.is_empty()
+            {
+                queued.defer();
+            }
             Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
         };
         let links: Vec<Slot> = (0..).zip(network.links).map(slot).collect();
@@ -299,6 +308,7 @@ impl<D: Driver> Fabric<D> {
             horizon: Time::ZERO,
             early_arrivals: VecDeque::new(),
             early_transit_events: 0,
+            deferred: Vec::new(),
             latest: Time::ZERO,
             answers: None,
             has_real_wires: false,

@@ -110,13 +110,43 @@ impl<D: Driver> Fabric<D> {
             Hop::EarlyTransit(travel) => self.early_transit_from_ring(link, travel),
             Hop::Rests(travel) => link_set!(self).move_first(link, &travel),
             Hop::Refused => self.forward_first(now, link),
-            Hop::Elsewhere(ArrivalPath::Route) => self.route_in_ring(now, link),
-            Hop::Elsewhere(ArrivalPath::Host) => self.arrive_in_ring::<false>(now, link),
-            Hop::Elsewhere(ArrivalPath::HostEarlyTransit) => self.arrive_in_ring::<true>(now, link),
-            Hop::Elsewhere(_) => self.pass_any(now, link),
+            Hop::Elsewhere(path) => self.pass_elsewhere(now, link, path),
         }
         self.process_early_arrivals();
         true
+    }
+    #[inline(always)]
+    fn pass_elsewhere(&mut self, now: Time, link: LinkId, path: ArrivalPath) {
+        self.catch_up(link);
+        match path {
+            ArrivalPath::Route => self.route_in_ring(now, link),
+            ArrivalPath::Host => self.arrive_in_ring::<false>(now, link),
+            ArrivalPath::HostEarlyTransit => self.arrive_in_ring::<true>(now, link),
+            _ => self.pass_any(now, link),
+        }
+    }
+    /// Where the ends of transmissions are no events: start what should have started by now, before
+    /// the next arrival is armed.
+    #[inline(always)]
+    fn catch_up(&mut self, link: LinkId) {
+        if let AnyLink::Queued(queued) = &mut self.links[link.index()].link
+            && queued.is_behind(self.now)
+        {
+            queued.catch_up(&mut port_context!(self));
+        }
+    }
+    /// The same for all links, before somebody looks at them at `now`.
+    pub fn catch_up_all(&mut self, now: Time) {
+        self.now = now;
+        let links = core::mem::take(&mut self.deferred);
+        for link in links {
+            self.catch_up(link);
+            let AnyLink::Queued(queued) = &mut self.links[link.index()].link else { continue };
+            self.early_transit_events += queued.take_deferred_ends();
+            if queued.is_deferred_now() {
+                self.deferred.push(link);
+            }
+        }
     }
     #[inline(never)]
     fn pass_any(&mut self, now: Time, link: LinkId) {
@@ -127,6 +157,7 @@ impl<D: Driver> Fabric<D> {
     /// The general path of a packet whose arrival the driver knows.
     #[inline(never)]
     pub(super) fn forward_first(&mut self, now: Time, link: LinkId) {
+        self.catch_up(link);
         let node = self.links[link.index()].to;
         if let Some(packet) = self.take_arrival(now, link) {
             self.forward(node, packet);
@@ -287,6 +318,11 @@ impl<D: Driver> Fabric<D> {
         }
         if let Some(at) = slot.link.next_transmitter() {
             self.arm_transmitter(link, at);
+        }
+        if let AnyLink::Queued(queued) = &mut self.links[link.index()].link
+            && queued.is_newly_deferred()
+        {
+            self.deferred.push(link);
         }
     }
 

@@ -70,6 +70,10 @@ pub struct QueuedLink {
     direct: bool,
     /// The link is steady and without jitter: nothing is drawn for a packet.
     even: bool,
+    /// The end of a transmission needs no event: see [`QueuedLink::defer`].
+    deferred: bool,
+    /// It would have been an event, for a packet waits or did.
+    end_matters: bool,
     overhead_bytes: u16,
     /// By [`Outage`]: the link is down for it.
     down_for: [bool; 2],
@@ -89,6 +93,12 @@ pub struct QueuedLink {
     stats: LinkStats,
     channel: AnyChannel,
     pipeline: Pipeline,
+    /// Ends of transmissions at which a packet waited, since they were asked for.
+    deferred_ends: u64,
+    /// See [`QueuedLink::is_newly_deferred`].
+    listed: bool,
+    /// When a timer of the pipeline expired last.
+    timed_out_at: Time,
     /// The packet in transmission, if it is not on the wire already. On a steady link it is: the
     /// last there.
     in_service: Option<Packet>,
@@ -129,6 +139,8 @@ impl QueuedLink {
             always_open,
             direct: false,
             even,
+            deferred: false,
+            end_matters: false,
             overhead_bytes,
             down_for: [false; 2],
             delay,
@@ -140,6 +152,9 @@ impl QueuedLink {
             stats: LinkStats::default(),
             channel,
             pipeline,
+            deferred_ends: 0,
+            listed: false,
+            timed_out_at: Time::MAX,
             in_service: None,
             impairment,
         };
@@ -148,6 +163,41 @@ impl QueuedLink {
     }
     fn set_direct(&mut self) {
         self.direct = self.up && self.even && self.transparent && self.always_open;
+    }
+    /// From now on the end of a transmission needs no event: the next packet starts, as of that
+    /// time, when another comes, when one arrives at the far end, or at [`QueuedLink::catch_up`].
+    /// For links to which no event happens, and which feed no one who waits for room. False, and
+    /// nothing changed, if the link may draw, change or wait for an opportunity.
+    pub(crate) fn defer(&mut self) -> bool {
+        self.deferred = self.even && self.always_open && self.starts_at_once;
+        self.deferred
+    }
+    /// True if [`QueuedLink::catch_up`] has something to do.
+    #[inline]
+    pub(crate) fn is_behind(&self, now: Time) -> bool {
+        self.end_matters && self.transmitting.as_ref().is_some_and(|t| t.end <= now)
+    }
+    /// Start what should have started by now.
+    pub(crate) fn catch_up(&mut self, cx: &mut PortContext<'_>) {
+        self.counting(cx, QueuedLink::advance);
+    }
+    /// The end of the transmission would be an event.
+    pub(crate) fn is_deferred_now(&self) -> bool {
+        self.end_matters
+    }
+    /// True once after packets have begun to wait so, until
+    /// [`QueuedLink::take_deferred_ends`] is called.
+    #[inline]
+    pub(crate) fn is_newly_deferred(&mut self) -> bool {
+        self.end_matters |= self.deferred && self.waits();
+        let new = self.end_matters && !self.listed;
+        self.listed |= new;
+        new
+    }
+    /// Ends of transmissions that would have been events, since the last call.
+    pub(crate) fn take_deferred_ends(&mut self) -> u64 {
+        self.listed = self.end_matters;
+        core::mem::take(&mut self.deferred_ends)
     }
     /// The same over this wire, whose losses and delays draw from `rng`, and lateness from
     /// `late_rng`. A link with a middlebox
@@ -231,6 +281,7 @@ impl QueuedLink {
         let AnyChannel::Constant(channel) = &mut self.channel else { return None };
         if self.notes_passing {
             self.pipeline.note_passing(packet, arena);
+            self.may_wait = true; // its turn ends when the next one is asked for
         }
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
         let end = channel.transmit(now, bytes);
@@ -253,6 +304,7 @@ impl QueuedLink {
             if self.transparent {
                 if self.notes_passing {
                     self.pipeline.note_passing(&packet, cx.arena);
+                    self.may_wait = true;
                 }
                 self.transmit(packet, queued_at, cx.now, cx.now, cx);
                 return Ok(());
@@ -261,7 +313,8 @@ impl QueuedLink {
                 self.transmit(packet, queued_at, cx.now, cx.now, cx);
             }
             // What was cut off from it may.
-            self.may_wait = !self.prompt || self.pipeline.backlog_packets() > 0;
+            let may_wait = !self.prompt || self.notes_passing;
+            self.may_wait = may_wait || self.pipeline.backlog_packets() > 0;
             return Ok(());
         }
         // What a router held back for this link was there before an opportunity at this time.
@@ -410,6 +463,11 @@ impl QueuedLink {
             self.put_on_wire(packet, done.end, cx);
         }
         self.start(done.end, cx);
+        if self.end_matters {
+            // A timer at that time is an event already.
+            self.deferred_ends += u64::from(done.end != self.timed_out_at);
+            self.end_matters = self.waits();
+        }
     }
     /// Handle the first timer or opportunity that is due; at equal times the timer goes first.
     #[inline(never)]
@@ -419,6 +477,7 @@ impl QueuedLink {
         if let Some(done) = self.transmitting.take_if(|t| t.end < timeout) {
             self.on_end(done, cx);
         } else if timeout <= opens {
+            self.timed_out_at = timeout;
             cx.at(timeout, |cx| self.pipeline.on_timeout(cx));
             assert!(self.next_timeout().is_none_or(|next| next > timeout), "a timer stands still");
             if self.opening.is_none() {
@@ -501,7 +560,7 @@ impl QueuedLink {
     /// See [`crate::AnyLink::next_transmitter`].
     #[inline]
     pub fn next_transmitter(&self) -> Option<Time> {
-        let matters = |_: &&Transmission| self.serves() || self.waits();
+        let matters = |_: &&Transmission| self.serves() || (!self.deferred && self.waits());
         let end = self.transmitting.as_ref().filter(matters).map(|t| t.end);
         if self.always_open && self.transparent {
             return end;

@@ -1,4 +1,5 @@
 use super::*;
+use crate::fq_codel::FqCodel;
 use crate::rate_control::RateParams;
 use crate::{AnyScheme, DropTail, Pipeline};
 use alloc::vec::Vec;
@@ -607,6 +608,18 @@ fn a_whole_port_gives_the_pieces_one_behind_the_other() {
     assert_eq!((ids, split), (alloc::vec![0, 0, 1, 1], 2));
     let one = [(0, 640, true), (640, 840, false)];
     assert_eq!(shape(&out, &arena), [one, one].concat());
+}
+
+#[test]
+fn where_listeners_have_a_queue_of_their_own_fq_codel_notes_no_packet_that_passes() {
+    for (beside, passes) in [(Beside::TwoQueues, false), (Beside::OneQueue, true)] {
+        let params = KickAssPortParams { beside, ..KickAssPortParams::default() };
+        let init = || init(C, Limit::Packets(9), 0, 0);
+        let scheme = AnyScheme::KickAss(Box::new(KickAssPort::new(params, init())));
+        let queue = FqCodel::new(&Default::default(), init());
+        let port = Pipeline::new(scheme, queue.into());
+        assert_eq!((port.is_prompt(), port.notes_passing()), (passes, passes));
+    }
 }
 
 #[test]

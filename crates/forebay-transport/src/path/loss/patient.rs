@@ -379,10 +379,13 @@ impl HoldTolerant {
         if !s.outstanding() || s.is(REPEATED) {
             return None;
         }
-        if evidence.dupacks < DUP_THRESH && !self.is_partial(board) {
+        let shown = evidence.dupacks >= DUP_THRESH;
+        if !shown && !self.is_partial(board) {
             return None;
         }
-        let wait = self.hole_wait(evidence, board)?;
+        // Behind what was sent again a cache may still hold it.
+        let held = if shown { Span::ZERO } else { self.longest_hold_of_way };
+        let wait = self.hole_wait(evidence, board)?.max(held);
         let same = self.round.filter(|&(below, _)| below == s.end());
         let (_, since) = *self.round.insert(same.unwrap_or((s.end(), evidence.now)));
         if since + wait > evidence.now {
