@@ -15,6 +15,8 @@ pub struct Pipeline {
     queues: Queues,
     /// [`Discipline::passes_at_once`], and nothing is to be noted in a port with two queues.
     passes_at_once: bool,
+    /// [`Discipline::notes_passing`] of what passes.
+    notes_passing: bool,
     /// What the egress cut off from the last packet: it leaves next. Allocated once, where anything
     /// is cut.
     behind: VecDeque<Packet>,
@@ -27,8 +29,9 @@ impl Pipeline {
         // Listeners pass another queue than the one that would note them.
         let passes_at_once =
             discipline.passes_at_once() && !(are_two && discipline.notes_passing());
+        let notes_passing = passes_at_once && discipline.notes_passing();
         let queues = Queues::new(discipline, are_two);
-        Pipeline { scheme, queues, passes_at_once, behind: VecDeque::new() }
+        Pipeline { scheme, queues, passes_at_once, notes_passing, behind: VecDeque::new() }
     }
     /// A port that queues and does nothing else.
     pub fn plain(discipline: AnyDiscipline) -> Pipeline {
@@ -41,10 +44,9 @@ impl Pipeline {
     }
     /// True if such a packet is to be shown to [`Pipeline::note_passing`].
     pub fn notes_passing(&self) -> bool {
-        self.passes_at_once && self.queues.discipline().notes_passing()
+        self.notes_passing
     }
     /// See [`Discipline::note_passing`].
-    #[inline]
     pub fn note_passing(&mut self, packet: &Packet, arena: &Arena) {
         debug_assert_eq!(self.backlog_packets(), 0, "it would overtake");
         self.queues.discipline_mut().note_passing(packet, arena);
@@ -93,7 +95,9 @@ impl Pipeline {
                 Err(Overflow(packet)) => Some(self.leave(packet, cx)),
             };
         }
-        self.queues.discipline_mut().note_passing(&packet, cx.arena);
+        if self.notes_passing() {
+            self.note_passing(&packet, cx.arena);
+        }
         if let AnyScheme::None = self.scheme {
             return Some(packet);
         }

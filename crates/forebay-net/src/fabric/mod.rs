@@ -80,6 +80,29 @@ struct Slot {
 const _: () = assert!(size_of::<Slot>() <= 3 * 64);
 
 impl Slot {
+    /// `leads`: see [`Setting::leading`].
+    fn new(
+        mut link: AnyLink,
+        spec: &NetSpec,
+        id: LinkId,
+        setting: &Setting<'_>,
+        leads: bool,
+    ) -> Slot {
+        match &mut link {
+            AnyLink::Fifo(fifo) if setting.upstream(id).is_ok() => {
+                let gate = UpstreamGate::SINGLE;
+                fifo.upstream_gate = if fifo.is_impaired() { gate.drawing() } else { gate };
+            }
+            AnyLink::Queued(queued) if setting.may_defer(id) && spec.events.is_empty() => {
+                queued.defer();
+            }
+            AnyLink::Fifo(_) | AnyLink::Queued(_) => {}
+        }
+        let LinkSpec { to, wire, .. } = &spec.links[id.index()];
+        let arrival_path = setting.arrival_path(id, leads);
+        let (to, mtu_bytes) = (*to, wire.mtu_bytes);
+        Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
+    }
     /// See [`UpstreamGate`].
     fn upstream_gate(&self) -> UpstreamGate {
         match &self.link {
@@ -251,24 +274,9 @@ impl<D: Driver> Fabric<D> {
             horizon: driver.looks_ahead(),
         };
         let leads = setting.leading();
-        let slot = |(number, mut link): (u32, AnyLink)| {
+        let slot = |(number, link): (u32, AnyLink)| {
             let id = LinkId(number);
-            if let AnyLink::Fifo(fifo) = &mut link
-                && setting.upstream(id).is_ok()
-            {
-                let gate = UpstreamGate::SINGLE;
-                fifo.upstream_gate = if fifo.is_impaired() { gate.drawing() } else { gate };
-            }
-            let LinkSpec { to, wire, .. } = &spec.links[id.index()];
-            let arrival_path = setting.arrival_path(id, leads[id.index()]);
-            let (to, mtu_bytes) = (*to, wire.mtu_bytes);
-            if let AnyLink::Queued(queued) = &mut link
-                && setting.may_defer(id)
-                && spec.events.is_empty()
-            {
-                queued.defer();
-            }
-            Slot { armed_arrival: Time::MAX, to, mtu_bytes, arrival_path, link }
+            Slot::new(link, spec, id, &setting, leads[id.index()])
         };
         let links: Vec<Slot> = (0..).zip(network.links).map(slot).collect();
         let numbers = (0..links.len() as u32).map(LinkId);

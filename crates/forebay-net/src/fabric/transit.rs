@@ -319,9 +319,7 @@ impl<D: Driver> Fabric<D> {
         if let Some(at) = slot.link.next_transmitter() {
             self.arm_transmitter(link, at);
         }
-        if let AnyLink::Queued(queued) = &mut self.links[link.index()].link
-            && queued.is_newly_deferred()
-        {
+        if self.links[link.index()].link.is_newly_deferred() {
             self.deferred.push(link);
         }
     }

@@ -99,6 +99,14 @@ impl AnyLink {
     pub fn export(&mut self, transfer: &mut PacketTransfer, arena: &mut Arena) {
         each!(self, l => l.export(transfer, arena))
     }
+    /// See [`QueuedLink::is_newly_deferred`].
+    #[inline]
+    pub(crate) fn is_newly_deferred(&mut self) -> bool {
+        match self {
+            AnyLink::Fifo(_) => false,
+            AnyLink::Queued(l) => l.is_newly_deferred(),
+        }
+    }
     /// When [`AnyLink::on_transmitter`] is due.
     #[inline]
     pub fn next_transmitter(&self) -> Option<Time> {

@@ -4,6 +4,8 @@
 //! drawn then, or an event may change the link first. Else a packet is put on the wire when its
 //! transmission starts. If the link fails before the end, it is taken back.
 
+mod deferral;
+
 use crate::channel::{AnyChannel, Channel};
 use crate::link::impairment::Impairment;
 use crate::link::impairment::Propagation;
@@ -164,41 +166,6 @@ impl QueuedLink {
     fn set_direct(&mut self) {
         self.direct = self.up && self.even && self.transparent && self.always_open;
     }
-    /// From now on the end of a transmission needs no event: the next packet starts, as of that
-    /// time, when another comes, when one arrives at the far end, or at [`QueuedLink::catch_up`].
-    /// For links to which no event happens, and which feed no one who waits for room. False, and
-    /// nothing changed, if the link may draw, change or wait for an opportunity.
-    pub(crate) fn defer(&mut self) -> bool {
-        self.deferred = self.even && self.always_open && self.starts_at_once;
-        self.deferred
-    }
-    /// True if [`QueuedLink::catch_up`] has something to do.
-    #[inline]
-    pub(crate) fn is_behind(&self, now: Time) -> bool {
-        self.end_matters && self.transmitting.as_ref().is_some_and(|t| t.end <= now)
-    }
-    /// Start what should have started by now.
-    pub(crate) fn catch_up(&mut self, cx: &mut PortContext<'_>) {
-        self.counting(cx, QueuedLink::advance);
-    }
-    /// The end of the transmission would be an event.
-    pub(crate) fn is_deferred_now(&self) -> bool {
-        self.end_matters
-    }
-    /// True once after packets have begun to wait so, until
-    /// [`QueuedLink::take_deferred_ends`] is called.
-    #[inline]
-    pub(crate) fn is_newly_deferred(&mut self) -> bool {
-        self.end_matters |= self.deferred && self.waits();
-        let new = self.end_matters && !self.listed;
-        self.listed |= new;
-        new
-    }
-    /// Ends of transmissions that would have been events, since the last call.
-    pub(crate) fn take_deferred_ends(&mut self) -> u64 {
-        self.listed = self.end_matters;
-        core::mem::take(&mut self.deferred_ends)
-    }
     /// The same over this wire, whose losses and delays draw from `rng`, and lateness from
     /// `late_rng`. A link with a middlebox
     /// is not `steady`.
@@ -278,11 +245,10 @@ impl QueuedLink {
         if !self.direct || busy || self.waits() {
             return None;
         }
-        let AnyChannel::Constant(channel) = &mut self.channel else { return None };
         if self.notes_passing {
-            self.pipeline.note_passing(packet, arena);
-            self.may_wait = true; // its turn ends when the next one is asked for
+            self.note_passing(packet, arena);
         }
+        let AnyChannel::Constant(channel) = &mut self.channel else { return None };
         let bytes = packet.wire_len() as u32 + self.overhead_bytes as u32;
         let end = channel.transmit(now, bytes);
         self.stats.transmitted(bytes as u64, end.since(now));
@@ -290,6 +256,11 @@ impl QueuedLink {
         self.transmitting = Some(Transmission { start: now, end, bytes: bytes as u64 });
         self.last_arrival = end + self.delay;
         Some(self.last_arrival)
+    }
+    #[inline(never)] // most links have no use for it
+    fn note_passing(&mut self, packet: &Packet, arena: &Arena) {
+        self.pipeline.note_passing(packet, arena);
+        self.may_wait = true; // its turn ends when the next one is asked for
     }
     #[inline(always)]
     fn take(
@@ -303,8 +274,7 @@ impl QueuedLink {
         if self.takes_at_once(cx.now) {
             if self.transparent {
                 if self.notes_passing {
-                    self.pipeline.note_passing(&packet, cx.arena);
-                    self.may_wait = true;
+                    self.note_passing(&packet, cx.arena);
                 }
                 self.transmit(packet, queued_at, cx.now, cx.now, cx);
                 return Ok(());
@@ -455,7 +425,7 @@ impl QueuedLink {
     fn is_open(&self, now: Time) -> bool {
         self.opening.is_some_and(|opening| opening.at <= now)
     }
-    #[inline]
+    #[inline(always)]
     fn on_end(&mut self, done: Transmission, cx: &mut PortContext<'_>) {
         if !self.steady
             && let Some(packet) = self.in_service.take()
@@ -464,9 +434,7 @@ impl QueuedLink {
         }
         self.start(done.end, cx);
         if self.end_matters {
-            // A timer at that time is an event already.
-            self.deferred_ends += u64::from(done.end != self.timed_out_at);
-            self.end_matters = self.waits();
+            self.count_deferred_end(done.end);
         }
     }
     /// Handle the first timer or opportunity that is due; at equal times the timer goes first.

@@ -1,0 +1,50 @@
+//! Ends of transmissions that are no events.
+
+use super::QueuedLink;
+use forebay_base::Time;
+use forebay_queue::PortContext;
+
+impl QueuedLink {
+    /// From now on the end of a transmission needs no event: the next packet starts, as of that
+    /// time, when another comes, when one arrives at the far end, or at [`QueuedLink::catch_up`].
+    /// For links to which no event happens, and which feed no one who waits for room. Where a link
+    /// draws, loses or waits for opportunities nothing changes.
+    pub(crate) fn defer(&mut self) {
+        self.deferred = self.even && self.always_open && self.starts_at_once;
+    }
+    /// True if [`QueuedLink::catch_up`] has something to do.
+    #[inline]
+    pub(crate) fn is_behind(&self, now: Time) -> bool {
+        self.end_matters && self.transmitting.as_ref().is_some_and(|t| t.end <= now)
+    }
+    /// Start what should have started by now.
+    pub(crate) fn catch_up(&mut self, cx: &mut PortContext<'_>) {
+        self.counting(cx, QueuedLink::advance);
+    }
+    /// The end of the transmission would be an event.
+    pub(crate) fn is_deferred_now(&self) -> bool {
+        self.end_matters
+    }
+    /// True once after packets have begun to wait so, until
+    /// [`QueuedLink::take_deferred_ends`] is called.
+    #[inline]
+    pub(crate) fn is_newly_deferred(&mut self) -> bool {
+        if !self.deferred || self.end_matters || !self.waits() {
+            return false;
+        }
+        self.end_matters = true;
+        !core::mem::replace(&mut self.listed, true)
+    }
+    /// Ends of transmissions that would have been events, since the last call.
+    pub(crate) fn take_deferred_ends(&mut self) -> u64 {
+        self.listed = self.end_matters;
+        core::mem::take(&mut self.deferred_ends)
+    }
+    /// A transmission ended at `at`, which would have been an event.
+    #[inline(never)] // most links have no use for it
+    pub(super) fn count_deferred_end(&mut self, at: Time) {
+        // A timer at that time is an event already.
+        self.deferred_ends += u64::from(at != self.timed_out_at);
+        self.end_matters = self.waits();
+    }
+}
