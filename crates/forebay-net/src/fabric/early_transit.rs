@@ -54,7 +54,8 @@ impl<D: Driver> Fabric<D> {
             arrivals: setting.arrivals(link, leads),
         }
     }
-    /// Events done by early transit, and the latest of their times.
+    /// Events done by early transit, and the latest of their times. The ends of transmissions that
+    /// are done late count, too, as of the last [`Fabric::catch_up_all`].
     #[inline]
     pub fn early_transit_done(&self) -> (u64, Time) {
         (self.early_transit_events, self.latest)
