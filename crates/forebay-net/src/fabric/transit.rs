@@ -133,6 +133,10 @@ impl<D: Driver> Fabric<D> {
             && queued.is_behind(self.now)
         {
             queued.catch_up(&mut port_context!(self));
+            // Its scheme may ask for another time now.
+            if let Some(at) = queued.next_transmitter() {
+                self.arm_transmitter(link, at);
+            }
         }
     }
     /// The same for all links, before somebody looks at them at `now`.

@@ -8,9 +8,10 @@ impl QueuedLink {
     /// From now on the end of a transmission needs no event: the next packet starts, as of that
     /// time, when another comes, when one arrives at the far end, or at [`QueuedLink::catch_up`].
     /// For links to which no event happens, and which feed no one who waits for room. Where a link
-    /// draws, loses or waits for opportunities nothing changes.
+    /// draws, loses or waits for opportunities nothing changes, nor where a discipline may hold
+    /// back what waits: its timers follow from when it was asked.
     pub(crate) fn defer(&mut self) {
-        self.deferred = self.even && self.always_open && self.starts_at_once;
+        self.deferred = self.even && self.prompt && self.always_open && self.starts_at_once;
     }
     /// True if [`QueuedLink::catch_up`] has something to do.
     #[inline]
