@@ -19,9 +19,10 @@ const SHORTEST: Span = Span::from_micros(1);
 /// the second is halved.
 const TOO_SHORT: Duration = Duration::from_millis(5);
 const TOO_LONG: Duration = Duration::from_millis(20);
-/// Interval of progress reports. A report looks at every flow that has not completed: of a million
-/// it takes longer, and the next one comes that many times as much later.
+/// Shortest interval of progress reports.
 const TELL_EVERY: Duration = Duration::from_millis(100);
+/// The next report comes after that many times what one took: it looks at every flow that has not
+/// completed, which may be a million.
 const TELL_SHARE: u32 = 100;
 
 /// One simulation on its way.

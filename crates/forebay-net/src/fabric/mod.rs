@@ -190,8 +190,8 @@ pub struct Fabric<D> {
     /// Packets that early transit has taken to hosts, in the order in which it did.
     early_arrivals: VecDeque<EarlyArrival>,
     early_transit_events: u64,
-    /// Links without events at which packets wait: [`Fabric::catch_up`]. Those of before the last
-    /// call as well.
+    /// Links whose ends of transmissions are no events, and at which packets have waited since the
+    /// last [`Fabric::catch_up_all`].
     deferred: Vec<LinkId>,
     /// The latest time to which early transit has acted.
     latest: Time,

@@ -132,7 +132,7 @@ impl<D: Driver> Fabric<D> {
         if let AnyLink::Queued(queued) = &mut self.links[link.index()].link
             && queued.is_behind(self.now)
         {
-            queued.catch_up(&mut port_context!(self));
+            queued.on_transmitter(&mut port_context!(self));
             // Its scheme may ask for another time now.
             if let Some(at) = queued.next_transmitter() {
                 self.arm_transmitter(link, at);

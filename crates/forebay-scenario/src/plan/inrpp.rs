@@ -52,19 +52,25 @@ impl Scenario {
         notes
     }
 
+    /// Flows of INRPP under any of the protocols compared.
+    fn pooled_flows(&self) -> Vec<&Flow> {
+        let names = self.pooled(self.sending_protocols());
+        let is_pooled = |flow: &&Flow| {
+            self.protocols.iter().any(|name| names.contains(&flow.protocol_under(name)))
+        };
+        self.flows.iter().filter(is_pooled).collect()
+    }
+
     /// Flows of INRPP whose data and ACKs take different links.
     fn asymmetry_note(&self) -> Option<String> {
-        let names = self.pooled(self.sending_protocols());
-        let is_pooled = |flow: &Flow, name| names.contains(&flow.protocol_under(name));
-        let pooled = |flow: &&Flow| self.protocols.iter().any(|name| is_pooled(flow, name));
-        let flows = || self.flows.iter().filter(pooled);
-        let differ = asymmetric(self, flows());
-        let count = flows().filter(|flow| differ.contains(&[flow.src, flow.dst])).count();
+        let flows = self.pooled_flows();
+        let differ = asymmetric(self, flows.iter().copied());
+        let count = flows.iter().filter(|flow| differ.contains(&[flow.src, flow.dst])).count();
         (count > 0).then(|| {
             format!(
                 "inrpp: data and ACKs of {count} of {} flows take different links: their senders \
                  are notified on data, and no router upstream of a congested one holds them",
-                flows().count()
+                flows.len()
             )
         })
     }
@@ -88,11 +94,7 @@ impl Scenario {
 
     /// End points whose protocol comes with routers, of which the scenario has none.
     fn alone_note(&self, routers: &BTreeSet<NodeId>) -> Option<String> {
-        let names = self.pooled(self.sending_protocols());
-        let is_pooled = |flow: &Flow, name| names.contains(&flow.protocol_under(name));
-        let pooled = |flow: &Flow| self.protocols.iter().any(|name| is_pooled(flow, name));
-        let speaks = self.flows.iter().any(pooled);
-        let alone = routers.is_empty() && speaks;
+        let alone = routers.is_empty() && !self.pooled_flows().is_empty();
         alone.then(|| {
             "inrpp: no router runs INRPP: nothing is cached or sent round, and its hosts send as \
              CUBIC does"

@@ -2,25 +2,21 @@
 
 use super::QueuedLink;
 use forebay_base::Time;
-use forebay_queue::PortContext;
 
 impl QueuedLink {
     /// From now on the end of a transmission needs no event: the next packet starts, as of that
-    /// time, when another comes, when one arrives at the far end, or at [`QueuedLink::catch_up`].
-    /// For links to which no event happens, and which feed no one who waits for room. Where a link
-    /// draws, loses or waits for opportunities nothing changes, nor where a discipline may hold
-    /// back what waits: its timers follow from when it was asked.
+    /// time, when another comes, when one arrives at the far end, or when
+    /// [`QueuedLink::on_transmitter`] is called. For links to which no event happens, and which
+    /// feed no one who waits for room. Where a link draws, loses or waits for opportunities nothing
+    /// changes, nor where a discipline may hold back what waits: its timers follow from when it was
+    /// asked.
     pub(crate) fn defer(&mut self) {
         self.deferred = self.even && self.prompt && self.always_open && self.starts_at_once;
     }
-    /// True if [`QueuedLink::catch_up`] has something to do.
+    /// True if a packet should have started by now.
     #[inline]
     pub(crate) fn is_behind(&self, now: Time) -> bool {
         self.end_matters && self.transmitting.as_ref().is_some_and(|t| t.end <= now)
-    }
-    /// Start what should have started by now.
-    pub(crate) fn catch_up(&mut self, cx: &mut PortContext<'_>) {
-        self.counting(cx, QueuedLink::advance);
     }
     /// The end of the transmission would be an event.
     pub(crate) fn is_deferred_now(&self) -> bool {

@@ -69,9 +69,8 @@ pub(crate) struct HoldTolerant {
     floor: Span,
     /// No packet comes late on another way, as far as the controller knows.
     orderly: bool,
-    /// No router holds a packet for longer, as far as it knows: where `orderly`, and on any way.
+    /// No router of the way holds a packet for longer, as far as it knows.
     longest_hold: Span,
-    longest_hold_of_way: Span,
     /// It has said once that a router holds packets back.
     asked: bool,
 }
@@ -170,22 +169,19 @@ impl HoldTolerant {
         self.rto_floor() < before
     }
     pub(super) fn set_path(&mut self, orderly: bool, longest_hold: Span) {
-        // What is sent round comes later than that.
-        let longest_of_all = if orderly { longest_hold } else { Span::MAX };
-        (self.orderly, self.longest_hold) = (orderly, longest_of_all);
-        self.longest_hold_of_way = longest_hold;
+        (self.orderly, self.longest_hold) = (orderly, longest_hold);
     }
-    /// Packets are held for a short time and not sent round, as far as the controller knows, and
-    /// something has arrived: what is missing is lost.
+    /// Packets are held for a short time, as far as the controller knows; something has arrived.
+    fn holds_little(&self) -> bool {
+        self.longest_hold * SILENT_HOLDS < MIN_RTO && self.rtt > Span::ZERO
+    }
+    /// They are not sent round either: what is missing is lost.
     fn is_brief(&self) -> bool {
-        self.orderly
-            && self.floor == Span::ZERO
-            && self.longest_hold * SILENT_HOLDS < MIN_RTO
-            && self.rtt > Span::ZERO
+        self.orderly && self.floor == Span::ZERO && self.holds_little()
     }
-    /// The same of packets that are sent round, of a flow that no router has ever held back.
+    /// They may be sent round, and no router has ever held the flow back.
     fn is_unasked(&self) -> bool {
-        !self.asked && self.longest_hold_of_way * SILENT_HOLDS < MIN_RTO && self.rtt > Span::ZERO
+        !self.asked && self.holds_little()
     }
     /// What the last silence caused to be retransmitted has arrived, and nothing since that was
     /// sent once: when the former was sent, and when it arrived.
@@ -200,7 +196,9 @@ impl HoldTolerant {
     }
     /// The longest time without news that is no failure of the path.
     fn normal_gap(&self) -> Option<Span> {
-        Some(self.gap?.min(self.longest_hold.max(MIN_RTO / 4)))
+        // What is sent round comes later than that.
+        let longest_hold = if self.orderly { self.longest_hold } else { Span::MAX };
+        Some(self.gap?.min(longest_hold.max(MIN_RTO / 4)))
     }
     /// The RTO is no less than that.
     pub(super) fn rto_floor(&self) -> Span {
@@ -318,17 +316,25 @@ impl HoldTolerant {
     ) -> Option<Time> {
         let (gone, answered_at) = self.answered()?;
         let wait = self.hole_wait(evidence, board).unwrap_or(HOLE_WAIT);
-        let first = |board: &mut Scoreboard| {
-            board.first_original().filter(|&at| board.get(at).sent_at < gone)
-        };
+        let left_before = |s: &Segment| s.sent_at < gone;
         if answered_at + wait > evidence.now {
-            return first(board).map(|_| answered_at + wait);
+            let first = board.first_original()?;
+            return left_before(board.get(first)).then_some(answered_at + wait);
         }
-        while let Some(at) = first(board) {
+        self.declare_first(board, losses, left_before);
+        None
+    }
+    /// What was sent once is lost, from the first on, as long as `is_lost` says so.
+    fn declare_first(
+        &mut self,
+        board: &mut Scoreboard,
+        losses: &mut Losses<'_>,
+        is_lost: impl Fn(&Segment) -> bool,
+    ) {
+        while let Some(at) = board.first_original().filter(|&at| is_lost(board.get(at))) {
             self.lossy = true;
             losses.declare(board, at);
         }
-        None
     }
     /// The same of what was sent once.
     fn detect_holes(
@@ -342,13 +348,7 @@ impl HoldTolerant {
         }
         let (now, reached) = (evidence.now, self.reached);
         let long = self.loss_delay(evidence);
-        let first = |board: &mut Scoreboard| {
-            board.first_original().filter(|&at| board.get(at).end() <= reached)
-        };
-        while let Some(at) = first(board).filter(|&at| board.get(at).sent_at + long <= now) {
-            self.lossy = true;
-            losses.declare(board, at);
-        }
+        self.declare_first(board, losses, |s| s.end() <= reached && s.sent_at + long <= now);
         if let Some((below, since)) = self.round
             && self.hole_wait(evidence, board).is_some_and(|wait| since + wait <= now)
         {
@@ -357,7 +357,7 @@ impl HoldTolerant {
             let longest = if brief { usize::MAX } else { SHORT_HOLE };
             self.lossy |= declare_holes(board, below, longest, losses);
         }
-        let at = first(board)?;
+        let at = board.first_original().filter(|&at| board.get(at).end() <= reached)?;
         let due = board.get(at).sent_at + long;
         let Some(short) = self.hole_wait(evidence, board) else { return Some(due) };
         let (_, since) = *self.round.get_or_insert((reached, now));
@@ -384,7 +384,7 @@ impl HoldTolerant {
             return None;
         }
         // Behind what was sent again a cache may still hold it.
-        let held = if shown { Span::ZERO } else { self.longest_hold_of_way };
+        let held = if shown { Span::ZERO } else { self.longest_hold };
         let wait = self.hole_wait(evidence, board)?.max(held);
         let same = self.round.filter(|&(below, _)| below == s.end());
         let (_, since) = *self.round.insert(same.unwrap_or((s.end(), evidence.now)));
