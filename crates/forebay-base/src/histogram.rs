@@ -161,6 +161,12 @@ impl Histogram {
         }
         unreachable!("the buckets add up to the count")
     }
+    /// Forget all spans. Memory stays for others.
+    pub fn clear(&mut self) {
+        let mut counts = core::mem::take(&mut self.counts);
+        counts.clear();
+        *self = Histogram { counts, ..Histogram::default() };
+    }
     /// Count all that `other` has counted.
     pub fn add(&mut self, other: &Histogram) {
         self.zeros += other.zeros;

@@ -1,5 +1,6 @@
 //! Huge pages for the heap: maps of thousands of links touch more pages than the processor
-//! remembers addresses of.
+//! remembers addresses of. And pages that stay: each of many small runs would else ask the system
+//! for its memory anew.
 //!
 //! Where Linux gives huge pages to those who ask (`madvise`), the allocator of glibc asks if a
 //! tunable says so, and it reads its tunables once, before `main`. So the process replaces itself
@@ -52,16 +53,21 @@ fn with_huge(
     tunables: Option<&str>,
     wish: Option<&std::ffi::OsStr>,
 ) -> Option<String> {
-    // since glibc 2.35; older ones do not know it and go on
-    const TUNABLE: &str = "glibc.malloc.hugetlb";
     let refused = wish.is_some_and(|wish| wish == "0");
     let tunables = tunables?;
-    if refused || !modes.contains("[madvise]") || tunables.contains(TUNABLE) {
+    if refused || !modes.contains("[madvise]") || tunables.contains("glibc.malloc.hugetlb") {
         return None;
     }
+    // Of two settings of one tunable the later one counts.
     let separator = if tunables.is_empty() { "" } else { ":" };
-    Some(format!("{tunables}{separator}{TUNABLE}=1"))
+    Some(format!("{SETTINGS}{separator}{tunables}"))
 }
+
+/// Since glibc 2.35; older ones do not know the first, and go on. Freed memory goes back to the
+/// system where more than 64 MiB are free, or in pieces of 4 MiB or more.
+#[cfg(all(target_os = "linux", target_env = "gnu"))]
+const SETTINGS: &str = "glibc.malloc.hugetlb=1:glibc.malloc.mmap_threshold=4194304:\
+                        glibc.malloc.trim_threshold=67108864";
 
 #[cfg(all(test, target_os = "linux", target_env = "gnu"))]
 mod tests {
@@ -70,12 +76,11 @@ mod tests {
     #[test]
     fn asked_once_and_only_where_asking_counts() {
         let asks = "always [madvise] never\n";
-        let set = "glibc.malloc.hugetlb=1";
-        assert_eq!(with_huge(asks, Some(""), None).as_deref(), Some(set));
-        assert_eq!(with_huge(asks, Some(""), Some("1".as_ref())).as_deref(), Some(set));
-        let both = "glibc.malloc.check=1:glibc.malloc.hugetlb=1";
-        assert_eq!(with_huge(asks, Some("glibc.malloc.check=1"), None).as_deref(), Some(both));
-        assert_eq!(with_huge(asks, Some(both), None), None);
+        assert_eq!(with_huge(asks, Some(""), None).as_deref(), Some(SETTINGS));
+        assert_eq!(with_huge(asks, Some(""), Some("1".as_ref())).as_deref(), Some(SETTINGS));
+        let both = format!("{SETTINGS}:glibc.malloc.check=1");
+        assert_eq!(with_huge(asks, Some("glibc.malloc.check=1"), None), Some(both.clone()));
+        assert_eq!(with_huge(asks, Some(&both), None), None);
         assert_eq!(with_huge(asks, Some("glibc.malloc.hugetlb=0"), None), None);
         assert_eq!(with_huge(asks, None, None), None); // not text: not ours to add to
         assert_eq!(with_huge(asks, Some(""), Some("0".as_ref())), None);

@@ -354,8 +354,12 @@ impl Simulation {
     /// makes a packet to when the other takes it. Each transmission counts.
     pub fn one_way(&self, transport: usize) -> Histogram {
         let mut all = Histogram::default();
-        self.active.parts.iter().for_each(|part| all.add(part.site.fabric.one_way(transport)));
+        self.one_way_parts(transport).for_each(|part| all.add(part));
         all
+    }
+    /// Histograms that together are [`Simulation::one_way`].
+    pub fn one_way_parts(&self, transport: usize) -> impl Iterator<Item = &Histogram> {
+        self.active.parts.iter().map(move |part| part.site.fabric.one_way(transport))
     }
     /// Round-trip times that senders saw so far, for flows with this transport, on all their paths.
     pub fn round_trips(&self, transport: usize) -> Histogram {

@@ -120,7 +120,9 @@ struct Port {
     queued: bool,
     /// Its scheme or its discipline has published a number.
     published: bool,
-    /// It is an interface of an INRPP router that has left P.
+    /// It is an interface of an INRPP router, once that was asked.
+    pools: Option<bool>,
+    /// That router has left P there.
     pooled: bool,
 }
 
@@ -229,8 +231,9 @@ impl SeriesWriter {
         if !link.busy().is_zero() {
             link.publish(&mut |name, value| self.published.push((name, value)));
         }
-        let view = interface(simulation, id).filter(has_left_push);
         let port = &mut self.ports[id.index()];
+        let pools = *port.pools.get_or_insert_with(|| interface(simulation, id).is_some());
+        let view = if pools { interface(simulation, id).filter(has_left_push) } else { None };
         port.queued |= queue_bytes > 0;
         port.published |= !self.published.is_empty();
         let between_routers = self.facts[id.index()].between_routers;

@@ -155,19 +155,35 @@ impl<D: Driver> Fabric<D> {
                     packet,
                 });
             }
-        } else if let AnyLink::Fifo(fifo) = &slot.link {
-            let mut stuck = Vec::new();
-            for _ in 0..fifo.scheduled_packets() {
-                self.resume_first(link, node, &mut stuck);
-            }
+        } else {
+            self.resume_ring(link, node);
         }
         self.arm_next_arrival(link);
     }
+    /// Let the packets in the ring of `link` go on that arrive before the horizon. Those that
+    /// cannot go back into the ring, in the order in which they were.
+    fn resume_ring(&mut self, link: LinkId, node: NodeId) {
+        let AnyLink::Fifo(fifo) = &self.links[link.index()].link else { return };
+        let bounded = self.driver.guards().has(Guard::Horizon);
+        let (mut all_went, mut stuck) = (true, Vec::new());
+        for _ in 0..fifo.scheduled_packets() {
+            let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
+            if bounded && fifo.next_arrival().is_none_or(|first| first > self.horizon) {
+                // So do all that follow.
+                if all_went {
+                    return;
+                }
+                fifo.put_first_last();
+            } else {
+                all_went &= self.resume_first(link, node, &mut stuck);
+            }
+        }
+    }
     /// Take the first packet out of the ring of `link`. It goes on, or back into the ring as the
-    /// last. `stuck` lists links for which a packet has gone back: none may pass it.
-    fn resume_first(&mut self, link: LinkId, node: NodeId, stuck: &mut Vec<LinkId>) {
-        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return };
-        let Some(packet) = fifo.take_arrival(Time::MAX) else { return };
+    /// last: false. `stuck` lists links for which a packet has gone back: none may pass it.
+    fn resume_first(&mut self, link: LinkId, node: NodeId, stuck: &mut Vec<LinkId>) -> bool {
+        let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link else { return false };
+        let Some(packet) = fifo.take_first() else { return false };
         let (arrival, ttl) = (packet.hop_time(), packet.ttl());
         let mut travel = Travel::new(&packet, link, arrival, &self.driver, &self.arena);
         let maps = Maps { routes: &self.routes, ports: &self.ports };
@@ -190,10 +206,11 @@ impl<D: Driver> Fabric<D> {
                     fifo.upstream_gate.admit_expected();
                 }
                 let Travel { link, arrival, ttl, .. } = travel;
-                return match step {
+                match step {
                     Step::Drawn => link_set!(self).keep_drawn(packet, link, arrival, ttl),
                     _ => link_set!(self).early_transit_from_hand(packet, travel),
-                };
+                }
+                return true;
             }
             if self.driver.guards().has(Guard::InOrder) {
                 stuck.push(next);
@@ -202,5 +219,6 @@ impl<D: Driver> Fabric<D> {
         if let AnyLink::Fifo(fifo) = &mut self.links[link.index()].link {
             fifo.lay(packet, arrival, ttl);
         }
+        false
     }
 }

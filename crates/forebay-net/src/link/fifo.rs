@@ -241,6 +241,12 @@ impl FifoLink {
     pub(crate) fn take_first(&mut self) -> Option<Packet> {
         self.ring.pop_front()
     }
+    /// Put that packet behind all others.
+    pub(crate) fn put_first_last(&mut self) {
+        if let Some(first) = self.ring.pop_front() {
+            self.ring.push_back(first);
+        }
+    }
     /// See [`crate::AnyLink::take_arrival`].
     #[inline]
     pub fn take_arrival(&mut self, now: Time) -> Option<Packet> {

@@ -6,6 +6,7 @@ use forebay_metrics::{FlowMetrics, MAX_FLOWS_BY_PORT};
 use forebay_net::NetSpec;
 use forebay_sim::Simulation;
 use std::collections::BTreeMap;
+use std::mem::swap;
 
 /// Delays are counted by transport: give each flow its own, where there are few.
 pub(crate) fn split_transports(spec: &mut NetSpec) {
@@ -33,6 +34,8 @@ struct Sampled {
     transports: Vec<usize>,
     /// Counted up to the latest sample.
     before: Histogram,
+    /// Kept for its memory.
+    now: Histogram,
 }
 
 impl DelaySamples {
@@ -50,14 +53,14 @@ impl DelaySamples {
 
     /// Call `each` with the delays of each class of which a packet arrived since the call before.
     pub fn sample(&mut self, simulation: &Simulation, mut each: impl FnMut(&str, &Histogram)) {
-        for (name, class) in &mut self.classes {
-            let mut all = Histogram::default();
-            for &transport in &class.transports {
-                all.add(&simulation.one_way(transport));
-            }
-            if all.count() > class.before.count() {
-                each(name, &all.since(&class.before));
-                class.before = all;
+        for (name, Sampled { transports, before, now }) in &mut self.classes {
+            let parts = || transports.iter().flat_map(|&of| simulation.one_way_parts(of));
+            let count: u64 = parts().map(Histogram::count).sum();
+            if count > before.count() {
+                now.clear();
+                parts().for_each(|part| now.add(part));
+                each(name, &now.since(before));
+                swap(before, now);
             }
         }
     }
