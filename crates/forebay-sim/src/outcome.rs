@@ -2,7 +2,7 @@
 
 use forebay_base::{Rate, Span, Time};
 use forebay_net::{AnyLink, LinkStats, MiddleboxCounts};
-use forebay_transport::{Connection, Counters, EndCause, RttSummary};
+use forebay_transport::{ConnectionView, Counters, EndCause, RttSummary};
 
 /// The result of a flow so far.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -40,8 +40,8 @@ impl FlowOutcome {
     pub(crate) fn new(
         now: Time,
         skipped: bool,
-        client: Option<&Connection>,
-        server: Option<&Connection>,
+        client: Option<ConnectionView<'_>>,
+        server: Option<ConnectionView<'_>>,
     ) -> FlowOutcome {
         let mut outcome = FlowOutcome { skipped, ..FlowOutcome::default() };
         if let Some(client) = client {
@@ -66,7 +66,7 @@ impl FlowOutcome {
 }
 
 /// When all of a flow was at its receiver.
-pub(crate) fn completed_at(server: &Connection) -> Option<Time> {
+pub(crate) fn completed_at(server: ConnectionView<'_>) -> Option<Time> {
     let progress = server.progress();
     progress.last_byte_at.or(progress.established_at).filter(|_| progress.stream_complete)
 }

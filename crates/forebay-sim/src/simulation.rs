@@ -21,7 +21,7 @@ use crate::windows::{CpuClock, Effort, Rules, WallClock};
 use forebay_base::{DropLog, FlowId, Histogram, LinkId, NodeId, PortId, Span, Time};
 use forebay_net::{Conservation, Fabric, FlowSpec, LinkEarlyTransit, NetSpec, SpecError, Workload};
 use forebay_router::Forwarding;
-use forebay_transport::{Connection, Role};
+use forebay_transport::{ConnectionView, Role};
 use std::fmt;
 use std::panic::resume_unwind;
 use std::sync::Arc;
@@ -294,7 +294,7 @@ impl Simulation {
         self.active.parts[0].site.fabric.workload()
     }
     /// The connection at an end of a flow, once it exists.
-    pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
+    pub fn connection(&self, flow: FlowId, role: Role) -> Option<ConnectionView<'_>> {
         let spec = &self.workload().flows()[flow.index()];
         let node = if role == Role::Client { spec.src } else { spec.dst };
         self.fabric_of(node).connection(flow, role)
@@ -364,9 +364,12 @@ impl Simulation {
     /// Round-trip times that senders saw so far, for flows with this transport, on all their paths.
     pub fn round_trips(&self, transport: usize) -> Histogram {
         let mut all = Histogram::default();
+        let fabrics = self.active.parts.iter().map(|part| &part.site.fabric);
+        fabrics.for_each(|fabric| all.add(fabric.closed_round_trips(transport)));
         let flows = (0..).zip(self.workload().flows());
         for (id, _) in flows.filter(|(_, flow)| flow.transport == transport) {
-            let Some(sender) = self.connection(FlowId(id), Role::Client) else { continue };
+            let sender = self.connection(FlowId(id), Role::Client).and_then(ConnectionView::open);
+            let Some(sender) = sender else { continue };
             (0..sender.paths()).for_each(|path| all.add(sender.round_trips(path)));
         }
         all

@@ -12,7 +12,7 @@ use crate::tap::Tap;
 use forebay_base::{FlowId, NodeId, Span, Time};
 use forebay_net::NetSpec;
 use forebay_sim::Conservation;
-use forebay_transport::{Connection, Role};
+use forebay_transport::{ConnectionView, Role};
 use side::Side;
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -122,7 +122,7 @@ impl Realtime {
         a.with(b)
     }
     /// The connection at an end of a flow, once it exists.
-    pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
+    pub fn connection(&self, flow: FlowId, role: Role) -> Option<ConnectionView<'_>> {
         self.sides.iter().find_map(|side| side.connection(flow, role))
     }
     /// Mean and maximum by which turns came after the deadline that they were for.

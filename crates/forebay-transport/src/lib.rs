@@ -21,7 +21,7 @@ mod tests;
 
 pub use api::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 pub use config::{Pacing, Preset, Recovery, RtoRule, TcpConfig};
-pub use connection::Connection;
+pub use connection::{ClosedConnection, Connection, ConnectionView, LINGER};
 pub use mptcp::{MOST_SIGNAL_BYTES, SIGNAL_BYTES};
 pub use options::{TIMESTAMP_BYTES, data_option_bytes};
 pub use presets::PRESETS;

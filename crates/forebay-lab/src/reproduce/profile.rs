@@ -13,7 +13,7 @@ const TOP: &str = "profile_top";
 /// The delay in seconds under a window of `packets` that the first path of the first flow
 /// publishes; None before there is a profile.
 pub(super) fn delay_s(simulation: &Simulation, packets: f64) -> Option<f64> {
-    let sender = simulation.connection(FlowId(0), Role::Client)?;
+    let sender = simulation.connection(FlowId(0), Role::Client)?.open()?;
     let (mut top, mut delays_s) = (None, Vec::new());
     sender.observe(0, &mut |seen| match seen.name {
         TOP => top = Some(seen.value),

@@ -43,7 +43,7 @@ use forebay_router::inrpp::{CacheLimits, FlowTotals, InterfaceView};
 use forebay_run::{Capacity, DelaySamples, RunStart, has_left_push, interface};
 use forebay_scenario::{LinkNames, Scenario};
 use forebay_sim::Simulation;
-use forebay_transport::{PathView, Role};
+use forebay_transport::{ConnectionView, PathView, Role};
 use parquet::data_type::ByteArray;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -330,8 +330,8 @@ impl SeriesWriter {
     }
 
     fn sample_flow(&mut self, simulation: &Simulation, flow: FlowId) {
-        let client = simulation.connection(flow, Role::Client);
-        let Some(client) = client.filter(|c| c.progress().ended.is_none()) else {
+        let client = simulation.connection(flow, Role::Client).and_then(ConnectionView::open);
+        let Some(client) = client.filter(|client| !client.is_ended()) else {
             return self.sample_foreign(simulation, flow);
         };
         for path in 0..client.paths() {

@@ -11,7 +11,7 @@ use forebay_transport::{Connection, Role};
 const LEAST: Span = Span::from_millis(2);
 /// No horizon is further away. Early transit up to it may happen in one call, in which the run
 /// cannot end; and deadlines that hosts meet on the way stay in the agenda until their time.
-const MOST: Span = Span::from_secs(1);
+pub(super) const MOST: Span = Span::from_secs(1);
 
 /// See the module.
 pub struct Horizon {
@@ -94,7 +94,8 @@ fn flow_lasts_until<D: Driver>(fabric: &Fabric<D>, mut flow: FlowId, now: Time) 
     let (workload, mut thinks) = (fabric.workload(), Span::ZERO);
     for _ in 0..MAX_WAITING {
         if let Some(connection) = fabric.connection(flow, Role::Client) {
-            return connection_lasts_until(fabric, flow, connection, now) + thinks;
+            let until = |open| connection_lasts_until(fabric, flow, open, now);
+            return connection.open().map_or(now, until) + thinks;
         }
         if let Some(start) = fabric.opens_at(flow) {
             return start.max(now) + thinks;

@@ -9,8 +9,9 @@
 //! What step 2 does not take goes to [`Fabric::receive_other`]: fragments, foreign packets, packets
 //! for no one here.
 
+use super::horizon::MOST;
 use super::link_set::{EarlyArrival, FirstLink, LinkSet, Maps, link_set};
-use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
+use super::{Deadline, Driver, End, Fabric, PacketEvent, Slot};
 use crate::early_transit::{ArrivalPath, Guard};
 use crate::host::{EndId, Host, HostContext, Received};
 use crate::node::Node;
@@ -20,7 +21,7 @@ use alloc::vec;
 use forebay_base::{
     Arena, DropReason, Endpoint, FlowId, LinkId, NodeId, Packet, PacketRing, PortId, SocketId, Time,
 };
-use forebay_transport::Role;
+use forebay_transport::{LINGER, Role};
 
 /// What a host works with. A macro, for it borrows fields besides those of host and link.
 macro_rules! host_context {
@@ -33,6 +34,7 @@ macro_rules! host_context {
             plan: &$fabric.plan,
             delivered: &mut $fabric.count.delivered,
             one_way: &mut $fabric.one_way,
+            round_trips: &mut $fabric.round_trips,
         }
     };
 }
@@ -361,7 +363,7 @@ impl<D: Driver> Fabric<D> {
         let (node, socket) = (self.ends[end.index()].node, self.ends[end.index()].socket);
         let due = self.with_host(node, |host, cx| {
             let here = &host.sockets()[socket.index()];
-            match (here.connection(), here.next_timeout()) {
+            match (here.view(), here.next_timeout()) {
                 (None, _) => host.open(socket, cx),
                 (Some(_), at) if at.is_none_or(|at| at > now) => return false,
                 (Some(_), _) => host.on_timeout(socket, cx),
@@ -413,6 +415,23 @@ impl<D: Driver> Fabric<D> {
             self.open_ends -= 1;
             self.last_ended = self.last_ended.max(self.now);
             self.start_followers(id);
+            self.ended.push_back((self.now, id));
+            self.give_back();
+        }
+    }
+
+    /// Connections that ended a while ago are given back: whenever others end. Their state matters
+    /// no longer, neither to a host whose clock is behind that of the one where another ends.
+    #[cold]
+    fn give_back(&mut self) {
+        while let Some(&(at, id)) = self.ended.front()
+            && at + LINGER + MOST < self.now
+        {
+            self.ended.pop_front();
+            let End { node, socket, .. } = self.ends[id.index()];
+            if !self.with_host(node, |host, cx| host.give_back(socket, cx)) {
+                self.ended.push_back((self.now, id));
+            }
         }
     }
 

@@ -62,7 +62,7 @@ use forebay_base::{
     Time,
 };
 use forebay_router::{AnyForwarding, Forwarding, Routes, Work};
-use forebay_transport::{Connection, Role};
+use forebay_transport::{ConnectionView, Role};
 use forebay_wire::AddressPlan;
 use ledger::Count;
 use link_set::EarlyArrival;
@@ -178,6 +178,10 @@ pub struct Fabric<D> {
     count: Count,
     /// One-way delays of data packets, by transport of their flow.
     one_way: Vec<Histogram>,
+    /// Round-trip times of senders whose connection was given back, by transport of their flow.
+    round_trips: Vec<Histogram>,
+    /// Ends here that have ended and whose connection has not been given back, and since when.
+    ended: VecDeque<(Time, EndId)>,
     work: Work,
     /// An empty `Work`, kept for its memory.
     spare: Work,
@@ -306,6 +310,8 @@ impl<D: Driver> Fabric<D> {
             drops: if observed { DropLog::keeping() } else { DropLog::default() },
             count: Count::default(),
             one_way: vec![Histogram::default(); spec.transports.len()],
+            round_trips: vec![Histogram::default(); spec.transports.len()],
+            ended: VecDeque::new(),
             work: Work::default(),
             spare: Work::default(),
             observed,
@@ -392,6 +398,11 @@ impl<D: Driver> Fabric<D> {
     pub fn one_way(&self, transport: usize) -> &Histogram {
         &self.one_way[transport]
     }
+    /// Round-trip times of senders here that are [closed](ClosedConnection), for the flows of one
+    /// transport of the spec.
+    pub fn closed_round_trips(&self, transport: usize) -> &Histogram {
+        &self.round_trips[transport]
+    }
     /// The flows.
     pub fn workload(&self) -> &Workload {
         &self.workload
@@ -422,7 +433,7 @@ impl<D: Driver> Fabric<D> {
         let waits = |end: &End| match &self.nodes[end.node.index()] {
             Node::Host(host) => {
                 let socket = &host.sockets()[end.socket.index()];
-                socket.connection().is_none() || socket.next_timeout().is_some()
+                socket.view().is_none() || socket.next_timeout().is_some()
             }
             Node::Router(_) | Node::Elsewhere => false,
         };
@@ -455,10 +466,10 @@ impl<D: Driver> Fabric<D> {
         self.ports.link(self.workload.flows()[flow.index()].src, port)
     }
     /// The connection at an end of a flow, once it exists, if it is here.
-    pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
+    pub fn connection(&self, flow: FlowId, role: Role) -> Option<ConnectionView<'_>> {
         let end = &self.ends[EndId::of(flow, role).index()];
         match &self.nodes[end.node.index()] {
-            Node::Host(host) => host.sockets()[end.socket.index()].connection(),
+            Node::Host(host) => host.sockets()[end.socket.index()].view(),
             Node::Router(_) | Node::Elsewhere => None,
         }
     }

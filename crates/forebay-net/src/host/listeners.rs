@@ -2,11 +2,11 @@
 //! connects has the next one, and who comes when all are taken has none. What a peer can fill is
 //! bounded by that.
 
-use super::Socket;
+use super::{Life, Socket};
 use alloc::collections::BTreeMap;
 use alloc::vec::Vec;
 use forebay_base::{Addr, Endpoint, Packet, SocketId, Span, TcpFlags, Time};
-use forebay_transport::Connection;
+use forebay_transport::ConnectionView;
 
 /// Connections of a port that have not been established, at most.
 const BACKLOG: usize = 16;
@@ -57,7 +57,7 @@ impl Listeners {
             flags.has(TcpFlags::SYN) && !flags.has(TcpFlags(TcpFlags::ACK.0 | TcpFlags::RST.0));
         let known = listener.peers.get(&peer).map(|(socket, _)| *socket);
         let has_ended = |socket: &SocketId| {
-            sockets[socket.index()].connection().is_some_and(Connection::is_ended)
+            sockets[socket.index()].view().is_some_and(ConnectionView::is_ended)
         };
         match known {
             Some(socket) if !(opens && has_ended(&socket)) => Some(socket),
@@ -74,12 +74,12 @@ impl Listener {
             self.peers.values().find(|(other, _)| other == socket).map(|(_, since)| *since)
         };
         let is_half_open = |socket: &SocketId| {
-            let connection = sockets[socket.index()].connection();
+            let connection = sockets[socket.index()].view();
             connection.is_some_and(|of| of.progress().established_at.is_none() && !of.is_ended())
         };
         let is_left = |socket: &SocketId| {
             let has_ended = sockets[socket.index()]
-                .connection()
+                .view()
                 .is_some_and(|of| of.progress().established_at.is_none() && of.is_ended());
             let is_old = came(socket).is_some_and(|since| now.since(since) > PATIENCE);
             has_ended || is_half_open(socket) && is_old
@@ -88,11 +88,11 @@ impl Listener {
         if waiting >= BACKLOG {
             return None;
         }
-        let is_free = |of: &SocketId| sockets[of.index()].connection().is_none() || is_left(of);
+        let is_free = |of: &SocketId| sockets[of.index()].view().is_none() || is_left(of);
         let taken = self.sockets.iter().copied().find(is_free)?;
         self.peers.retain(|_, (socket, _)| *socket != taken);
         self.peers.insert(peer, (taken, now));
-        sockets[taken.index()].connection = None;
+        sockets[taken.index()].life = Life::Unborn;
         Some(taken)
     }
 }

@@ -25,11 +25,12 @@ use alloc::boxed::Box;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
 use alloc::vec::Vec;
+use core::mem;
 use core::ops::{Deref, DerefMut};
 use forebay_base::{
     Addr, Arena, DropLog, Endpoint, FlowId, Histogram, Packet, PortId, SocketId, Time,
 };
-use forebay_transport::{Connection, Role};
+use forebay_transport::{ClosedConnection, Connection, ConnectionView, Role};
 use forebay_wire::AddressPlan;
 use ip_ids::IpIds;
 use listeners::Listeners;
@@ -78,6 +79,8 @@ pub struct HostContext<'a> {
     pub delivered: &'a mut u64,
     /// One-way delays of data packets that sockets here took, by transport of their flow.
     pub one_way: &'a mut Vec<Histogram>,
+    /// Round-trip times of senders whose connection was given back, by transport of their flow.
+    pub round_trips: &'a mut Vec<Histogram>,
 }
 
 impl HostContext<'_> {
@@ -157,6 +160,10 @@ impl Host {
             self.mark_all_ready(socket);
         }
     }
+    /// Give the connection of `socket` back, a while after its end. False if it is still needed.
+    pub fn give_back(&mut self, socket: SocketId, cx: &mut HostContext<'_>) -> bool {
+        self.sockets[socket.index()].give_back(cx)
+    }
     /// The time of [`Socket::next_timeout`] has come.
     pub fn on_timeout(&mut self, socket: SocketId, cx: &mut HostContext<'_>) {
         self.pass_time(cx.now);
@@ -172,31 +179,42 @@ type Place = (u16, u32);
 /// The place of a socket that has no local port yet.
 const NOWHERE: Place = (u16::MAX, u32::MAX);
 
+/// How far a socket is.
+pub(super) enum Life {
+    /// It has not opened its connection, and none has come.
+    Unborn,
+    Open(Box<Connection>),
+    Closed(Box<ClosedConnection>),
+}
+
 /// One end of a flow.
 pub struct Socket {
     flow: FlowId,
     role: Role,
     /// Number of the transport of its flow.
     pub(super) transport: u16,
-    pub(super) connection: Option<Box<Connection>>,
+    pub(super) life: Life,
     /// Its local ports, path by path. Almost all sockets have one.
     first_place: Place,
-    more_places: Vec<Place>,
+    more_places: Box<[Place]>,
     /// What it sends, where not all was written at once.
     app: Option<Box<App>>,
 }
 
 impl Socket {
     pub(super) fn new(flow: FlowId, role: Role, transport: u16) -> Socket {
-        let (first_place, more_places) = (NOWHERE, Vec::new());
-        Socket { flow, role, transport, connection: None, first_place, more_places, app: None }
+        let (first_place, more_places) = (NOWHERE, Box::default());
+        let life = Life::Unborn;
+        Socket { flow, role, transport, life, first_place, more_places, app: None }
     }
     /// Its next path has this local port.
     pub(super) fn add_place(&mut self, interface: u16, entry: u32) {
         if self.first_place == NOWHERE {
             self.first_place = (interface, entry);
         } else {
-            self.more_places.push((interface, entry));
+            let mut more = mem::take(&mut self.more_places).into_vec();
+            more.push((interface, entry));
+            self.more_places = more.into_boxed_slice();
         }
     }
     /// Its local ports, path by path.
@@ -217,9 +235,20 @@ impl Socket {
     pub fn end(&self) -> EndId {
         EndId::of(self.flow, self.role)
     }
-    /// The connection, once it was opened or a packet came for it.
+    /// The connection, from when it was opened or a packet came for it until it is given back.
     pub fn connection(&self) -> Option<&Connection> {
-        self.connection.as_deref()
+        match &self.life {
+            Life::Open(connection) => Some(connection),
+            Life::Unborn | Life::Closed(_) => None,
+        }
+    }
+    /// The same, and what is left of it then.
+    pub fn view(&self) -> Option<ConnectionView<'_>> {
+        match &self.life {
+            Life::Unborn => None,
+            Life::Open(connection) => Some(ConnectionView::Open(connection)),
+            Life::Closed(closed) => Some(ConnectionView::Closed(closed)),
+        }
     }
     /// When [`Host::on_timeout`](crate::Host::on_timeout) is due, if it ever is.
     #[inline(always)]
@@ -232,22 +261,52 @@ impl Socket {
     }
 
     /// The connection that takes `packet`. A server begins to exist with its first packet. None: a
-    /// client that has not been opened, which no one can know.
+    /// client that has not been opened, which no one can know, or one that is over.
     #[inline(always)]
     pub(super) fn connection_for_packet(
         &mut self,
-        workload: &Workload,
+        cx: &mut HostContext<'_>,
         packet: &Packet,
     ) -> Option<&mut Box<Connection>> {
-        if self.connection.is_none() && self.role == Role::Server {
-            self.connection = workload.accept(self.flow, packet).map(Box::new);
+        if self.connection().is_none_or(Connection::is_ended) {
+            self.begin_or_end(cx, packet);
         }
-        self.connection.as_mut()
+        self.open_connection()
+    }
+    #[cold]
+    #[inline(never)]
+    fn begin_or_end(&mut self, cx: &mut HostContext<'_>, packet: &Packet) {
+        match &self.life {
+            Life::Unborn if self.role == Role::Server => {
+                if let Some(connection) = cx.workload.accept(self.flow, packet) {
+                    self.life = Life::Open(Box::new(connection));
+                }
+            }
+            Life::Unborn | Life::Closed(_) => {}
+            Life::Open(_) => _ = self.give_back(cx),
+        }
+    }
+    #[inline(always)]
+    pub(super) fn open_connection(&mut self) -> Option<&mut Box<Connection>> {
+        match &mut self.life {
+            Life::Open(connection) => Some(connection),
+            Life::Unborn | Life::Closed(_) => None,
+        }
+    }
+    /// Give a connection back that is over and not needed any more. False if it is.
+    fn give_back(&mut self, cx: &mut HostContext<'_>) -> bool {
+        let Life::Open(connection) = &self.life else { return true };
+        let Some(closed) = connection.closed(cx.now) else { return false };
+        if self.role == Role::Client {
+            cx.round_trips[usize::from(self.transport)].add(connection.round_trips(0));
+        }
+        (self.life, self.app) = (Life::Closed(Box::new(closed)), None);
+        true
     }
     /// The client opens its connection. False, and nothing has happened, if it is a server, or has
     /// opened it before.
     pub(super) fn open(&mut self, now: Time, workload: &Workload) -> bool {
-        if self.role == Role::Server || self.connection.is_some() {
+        if self.role == Role::Server || !matches!(self.life, Life::Unborn) {
             return false;
         }
         let mut connection = workload.connection(self.flow, Role::Client);
@@ -256,17 +315,36 @@ impl Socket {
             app.begin(now, &mut connection);
         }
         connection.open(now);
-        self.connection = Some(Box::new(connection));
+        self.life = Life::Open(Box::new(connection));
         true
     }
     /// The time of [`Socket::next_timeout`] has come. False if nothing is new to send: see
     /// [`Connection::on_timeout`].
     pub(super) fn on_timeout(&mut self, now: Time) -> bool {
-        let Some(connection) = &mut self.connection else { return false };
+        let Life::Open(connection) = &mut self.life else { return false };
         let expired = connection.on_timeout(now);
         let app = self.app.as_mut().filter(|_| !connection.is_ended());
         let acted = app.is_some_and(|app| app.act(now, connection));
         expired || acted
+    }
+    /// The next packet on one of its paths; and whether it has nothing more to send there.
+    #[inline]
+    fn poll_transmit(
+        &mut self,
+        now: Time,
+        path: usize,
+        arena: &mut Arena,
+    ) -> (Option<Packet>, bool) {
+        match &mut self.life {
+            Life::Open(connection) => {
+                let packet = connection.poll_transmit(now, path, arena);
+                (packet, connection.has_nothing_to_send(path))
+            }
+            Life::Closed(closed) => {
+                (closed.poll_transmit(now, arena), closed.has_nothing_to_send())
+            }
+            Life::Unborn => unreachable!("only open sockets are ready"),
+        }
     }
 }
 
@@ -350,16 +428,14 @@ impl Host {
         let &e = interface.ready.front()?;
         let entry = &mut interface.entries[e as usize];
         let socket = &mut self.sockets[entry.socket.index()];
-        let connection = socket.connection.as_mut().expect("only open sockets are ready");
-        let path = entry.path as usize;
-        let mut packet = connection.poll_transmit(cx.now, path, cx.arena);
+        let (mut packet, done) = socket.poll_transmit(cx.now, entry.path as usize, cx.arena);
         if let Some(packet) = &mut packet
             && !packet.dont_fragment()
         {
             let ids = self.ip_ids.get_or_insert_default();
             ids.give(interface.addr, packet, cx.workload, cx.arena);
         }
-        if packet.is_none() || connection.has_nothing_to_send(path) {
+        if packet.is_none() || done {
             entry.queued = false;
             interface.ready.pop_front();
         } else if interface.ready.len() > 1 {
@@ -385,7 +461,7 @@ impl<T> Default for InlineOne<T> {
 
 impl<T> InlineOne<T> {
     pub fn push(&mut self, item: T) {
-        *self = match core::mem::take(self) {
+        *self = match mem::take(self) {
             InlineOne::Many(mut many) if !many.is_empty() => {
                 many.push(item);
                 InlineOne::Many(many)

@@ -1,6 +1,6 @@
 //! A packet comes to a host: which socket it is for, and what the socket makes of it.
 
-use super::{Host, HostContext};
+use super::{Host, HostContext, Life};
 use crate::workload::index_of;
 use forebay_base::{
     Arena, DropReason, Endpoint, FragmentRange, IPV6_HEADER_BYTES, IpVersion, Kind, Packet,
@@ -75,7 +75,7 @@ impl Host {
         let Some((interface, entry)) = self.find_entry(packet) else { return };
         let entry = self.interfaces[interface].entries[entry];
         let socket = &mut self.sockets[entry.socket.index()];
-        if let Some(connection) = socket.connection.as_mut().filter(|c| c.wants_pieces()) {
+        if let Some(connection) = socket.open_connection().filter(|c| c.wants_pieces()) {
             let view = view_of_piece(packet, part, cx.arena);
             connection.on_piece(cx.now, entry.path as usize, &view);
         }
@@ -116,7 +116,9 @@ impl Host {
         let entry = self.interfaces[i].entries[e];
         let socket = &mut self.sockets[entry.socket.index()];
         let (path, transport) = (entry.path as usize, socket.transport);
-        let connection = socket.connection_for_packet(cx.workload, packet)?;
+        let Some(connection) = socket.connection_for_packet(cx, packet) else {
+            return self.read_late(i, e, packet, cx);
+        };
         if !connection.is_from_peer(path, packet) {
             return None;
         }
@@ -137,6 +139,28 @@ impl Host {
             self.interfaces[i].mark_ready(e);
         }
         Some(Received { socket: entry.socket, ready: self.any_ready(), refused })
+    }
+    /// The same where the connection of the socket is over, or has never been.
+    #[cold]
+    pub(super) fn read_late(
+        &mut self,
+        interface: usize,
+        e: usize,
+        packet: &Packet,
+        cx: &mut HostContext<'_>,
+    ) -> Option<Received> {
+        let entry = self.interfaces[interface].entries[e];
+        let socket = &mut self.sockets[entry.socket.index()];
+        let Life::Closed(closed) = &mut socket.life else { return None };
+        if !closed.is_from_peer(packet) {
+            return None;
+        }
+        closed.on_packet(packet, cx.arena);
+        cx.note_one_way(socket.transport, packet);
+        if !closed.has_nothing_to_send() {
+            self.interfaces[interface].mark_ready(e);
+        }
+        Some(Received { socket: entry.socket, ready: self.any_ready(), refused: None })
     }
     /// The same of a port that listens.
     #[cold]

@@ -21,7 +21,7 @@
 
 use super::ip_ids::IpIds;
 use super::receive::{Received, view_of_whole};
-use super::{EndId, Entry, Host, HostContext, Socket};
+use super::{EndId, Entry, Host, HostContext, Life, Socket};
 use crate::workload::{FIRST_PORT, Workload};
 use alloc::boxed::Box;
 use forebay_base::{Addr, Arena, Kind, Packet, SocketId, Time};
@@ -81,7 +81,9 @@ impl Host {
         }
         let socket = self.sockets.first_mut()?;
         let transport = socket.transport;
-        let connection = socket.connection_for_packet(cx.workload, packet)?;
+        let Some(connection) = socket.connection_for_packet(cx, packet) else {
+            return self.receive_late(packet, cx);
+        };
         let mut ready = false;
         if let Some(deferred) = self.deferred.take() {
             // As in `pass_time_to_arrival`.
@@ -97,6 +99,12 @@ impl Host {
         }
         let ready = ready || !connection.has_nothing_to_send(0);
         Some(Received { socket: SocketId(0), ready, refused })
+    }
+    #[cold]
+    fn receive_late(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Received> {
+        let received = self.read_late(0, 0, packet, cx)?;
+        *cx.delivered += 1;
+        Some(received)
     }
     /// There is room for a socket that waits for it. None if it does not wait.
     #[inline]
@@ -118,7 +126,9 @@ impl Host {
     ) -> SingleTransmitted {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
         let end = socket.end();
-        let connection = socket.connection.as_mut().expect("it has received something");
+        let Life::Open(connection) = &mut socket.life else {
+            return self.transmit_last_ack(now, arena, workload, outlet, refused);
+        };
         let mut wake_at = None;
         let mut ready = received.ready || interface.entries[0].queued;
         while ready {
@@ -159,6 +169,41 @@ impl Host {
     }
 }
 
+impl Host {
+    /// The same where the connection of the socket is over.
+    #[cold]
+    fn transmit_last_ack(
+        &mut self,
+        now: Time,
+        arena: &mut Arena,
+        workload: &Workload,
+        outlet: &mut impl Outlet,
+        refused: &mut Option<Packet>,
+    ) -> SingleTransmitted {
+        let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
+        let end = socket.end();
+        interface.clear_only();
+        let wake_at = outlet.room_at(now).map(|(at, _)| at);
+        let transmitted = SingleTransmitted { end, wake_at, timeout: None, ended: true };
+        let Life::Closed(closed) = &mut socket.life else { return transmitted };
+        if closed.has_nothing_to_send() {
+            return SingleTransmitted { wake_at: None, ..transmitted };
+        }
+        if wake_at.is_some() {
+            interface.mark_ready(0);
+            return transmitted;
+        }
+        if let Some(mut packet) = closed.poll_transmit(now, arena) {
+            if !packet.dont_fragment() {
+                let ids = self.ip_ids.get_or_insert_default();
+                ids.give(interface.addr, &mut packet, workload, arena);
+            }
+            *refused = outlet.send(now, packet, arena).err();
+        }
+        transmitted
+    }
+}
+
 /// The next packet of a connection that has none on its own fast path, from the host at `host`.
 #[inline(never)]
 fn poll_general(
@@ -192,7 +237,7 @@ impl Host {
         let [interface] = &mut *self.interfaces else { return false };
         let [entry] = *interface.ready.make_contiguous() else { return false };
         let Entry { socket, path, .. } = interface.entries[entry as usize];
-        let Some(connection) = &self.sockets[socket.index()].connection else { return false };
+        let Some(connection) = self.sockets[socket.index()].connection() else { return false };
         if !connection.awaits_window(now, path as usize) {
             return false;
         }
@@ -233,7 +278,7 @@ impl Host {
             return interface.mark_ready(entry as usize);
         }
         let Entry { socket, path, .. } = interface.entries[entry as usize];
-        if let Some(connection) = &mut self.sockets[socket.index()].connection {
+        if let Some(connection) = self.sockets[socket.index()].open_connection() {
             connection.note_window_full(path as usize);
         }
     }

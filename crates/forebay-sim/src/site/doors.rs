@@ -14,7 +14,7 @@ use forebay_net::{
     AnswerCounts, AnyLink, Conservation, DriverError, Fabric, Horizon, NetSpec, Place, SpecError,
     Workload,
 };
-use forebay_transport::{Connection, Role};
+use forebay_transport::{ConnectionView, Role};
 use forebay_wire::{emit, emit_payload, parse};
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -274,7 +274,7 @@ impl Site {
         self.fabric.last_ended()
     }
     /// The connection at an end of a flow, once it exists, if it is here.
-    pub fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
+    pub fn connection(&self, flow: FlowId, role: Role) -> Option<ConnectionView<'_>> {
         self.fabric.connection(flow, role)
     }
     /// The flows of the network.

@@ -4,7 +4,7 @@ use crate::tap::Tap;
 use forebay_base::{FlowId, LinkId, NodeId, Time};
 use forebay_net::{NetSpec, Place};
 use forebay_sim::{Conservation, Site, SiteOptions};
-use forebay_transport::{Connection, Role};
+use forebay_transport::{ConnectionView, Role};
 use std::io::{Error, ErrorKind, Result};
 use std::net::UdpSocket;
 use std::sync::Arc;
@@ -84,7 +84,7 @@ impl Side {
     pub(super) fn open_ends(&self) -> isize {
         self.site.ends().1
     }
-    pub(super) fn connection(&self, flow: FlowId, role: Role) -> Option<&Connection> {
+    pub(super) fn connection(&self, flow: FlowId, role: Role) -> Option<ConnectionView<'_>> {
         self.site.connection(flow, role)
     }
     pub(super) fn conservation(&self) -> Conservation {

@@ -29,7 +29,8 @@ verus-r4 = { of = "verus", r = 4 }
 /// f(w) in ms as the flow's series have it: 16 points up to the largest window seen,
 /// and beyond it the line through the last two.
 fn profile_ms(sim: &Simulation, w: f64) -> f64 {
-    let connection = sim.connection(FlowId(0), Role::Client).expect("it began");
+    let connection =
+        sim.connection(FlowId(0), Role::Client).and_then(|of| of.open()).expect("it began");
     let (mut top, mut curve_ms) = (0.0, [0.0; 17]);
     connection.observe(0, &mut |seen| match seen.name.strip_prefix("profile_") {
         Some("top") => top = seen.value,

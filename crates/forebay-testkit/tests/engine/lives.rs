@@ -1,12 +1,12 @@
 //! Flows that stop, write over time and follow others, against numbers by hand.
 
-use forebay_base::{FlowId, NodeId, Rate, Span, Time};
+use forebay_base::{DropReason, FlowId, NodeId, Rate, Span, Time};
 use forebay_cc::{AnyController, Init, Spec};
 use forebay_net::{After, AppSchedule, TimeDistribution, Writing};
 use forebay_sim::{FlowOutcome, Options, Simulation, Status};
 use forebay_testkit::reading::{Reading, assert_same, read};
 use forebay_testkit::world::{World, link};
-use forebay_transport::{PRESETS, TcpConfig};
+use forebay_transport::{LINGER, PRESETS, Role, TcpConfig};
 
 const CHUNK: u64 = 1_250;
 
@@ -205,4 +205,74 @@ fn a_user_who_has_to_stop_starts_no_more() {
     // Connected at 300 ms, the third is over at 320 ms for its client and a little after 330 ms
     // for its server; the grid is 10 ms.
     assert_eq!(sim.now(), ms(340));
+}
+
+/// Flows one after the other over lossy links: of one pair of hosts, or each of its own.
+fn one_after_the_other(flows: u64, own_hosts: bool) -> World {
+    let mut world = World::new();
+    let routers = [world.router("r"), world.router("s")];
+    let wire = link(Rate::mbps(10), span(5), 100_000).with_wire(|wire| wire.loss = 0.2);
+    world.join(routers[0], routers[1], wire);
+    let make = |init: Init| -> AnyController {
+        Spec::by_name("newreno").expect("it is in the table").build(init)
+    };
+    let transport = world.transport("newreno", PRESETS[0].config, make);
+    let mut hosts = None;
+    for flow in 0..flows {
+        let mut pair = || {
+            routers.map(|router| {
+                let host = world.host(&format!("h{flow}-{}", router.0));
+                world.join(host, router, link(Rate::mbps(10), span(1), 100_000));
+                host
+            })
+        };
+        let [a, b] = if own_hosts { pair() } else { *hosts.get_or_insert_with(pair) };
+        world.flow((a, b), ms(100 * flow), Some(4_000), transport);
+    }
+    world
+}
+
+/// Connections are given back while others go on. Where the last ACK of a flow is lost, FINs come
+/// after that: whoever is over answers them, and no engine shows when memory was given back.
+#[test]
+fn flows_that_are_over_are_given_back_and_go_on_answering() {
+    const FLOWS: u64 = 300;
+    let looks = [ms(7_000), ms(31_000), Time::from_secs(100_000)];
+    for own_hosts in [false, true] {
+        let world = one_after_the_other(FLOWS, own_hosts);
+        let run = |options: Options| {
+            let mut sim = Simulation::new(&world.spec, 1, options).expect("a sound network");
+            let readings = looks.map(|look| {
+                let status = sim.run_until(look).unwrap();
+                let reading = read(&sim, status, &world.spec);
+                // Without fast paths there are more events, and links count what leaves at a look.
+                Reading { events: 0, links: Vec::new(), ..reading }
+            });
+            (readings, sim)
+        };
+        let (usual, sim) = run(Options::default());
+        let others = [
+            Options { binary_heap: true, ..Options::default() },
+            Options { general: true, ..Options::default() },
+            Options { bytes: true, ..Options::default() },
+            Options { threads: 2, ..Options::default() },
+        ];
+        for (number, options) in others.into_iter().enumerate() {
+            assert_same(&run(options).0, &usual, &format!("engine {number}"));
+        }
+        assert_eq!(sim.drops().count(DropReason::NoSocket), 0);
+        let of = |id: u64| {
+            [Role::Client, Role::Server]
+                .map(|role| sim.connection(FlowId(id as u32), role).expect("it ended"))
+        };
+        let whole = (0..FLOWS).flat_map(of).filter(|end| end.open().is_some()).count();
+        assert!(whole < 60, "{whole} connections are whole");
+        // The ACK that answers a FIN is the one after the end.
+        let ended = |id: u64| of(id).map(|end| end.progress().ended.expect("both have").1);
+        let late = (0..FLOWS)
+            .map(ended)
+            .filter(|[client, server]| server.since(*client) > LINGER + span(20));
+        let late = late.count();
+        assert!(late > 10, "{late} FINs came late");
+    }
 }

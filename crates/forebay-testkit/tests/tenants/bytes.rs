@@ -9,7 +9,7 @@ use forebay_cc::AnyFeedback;
 use forebay_net::{Host, HostBuilder, HostContext, ReassemblyLimits, TransportSpec, Workload};
 use forebay_testkit::realtime::Realtime;
 use forebay_testkit::world::{World, link};
-use forebay_transport::{Connection, EndCause, PRESETS};
+use forebay_transport::{ConnectionView, EndCause, PRESETS};
 use forebay_wire::{AddressPlan, emit, emit_payload, parse};
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -34,6 +34,7 @@ struct Alone {
     plan: AddressPlan,
     delivered: u64,
     one_way: Vec<Histogram>,
+    round_trips: Vec<Histogram>,
     sends: Vec<u8>,
     received: Vec<u8>,
 }
@@ -67,12 +68,13 @@ impl Alone {
             plan: AddressPlan::default(),
             delivered: 0,
             one_way: vec![Histogram::default()],
+            round_trips: vec![Histogram::default()],
             sends,
             received: Vec::new(),
         }
     }
-    fn connection(&self) -> Option<&Connection> {
-        self.host.sockets()[self.socket.index()].connection()
+    fn connection(&self) -> Option<ConnectionView<'_>> {
+        self.host.sockets()[self.socket.index()].view()
     }
     fn ended(&self) -> Option<EndCause> {
         self.connection()?.progress().ended.map(|(cause, _)| cause)
@@ -89,6 +91,7 @@ impl Alone {
             plan: &self.plan,
             delivered: &mut self.delivered,
             one_way: &mut self.one_way,
+            round_trips: &mut self.round_trips,
         };
         f(&mut self.host, &mut cx)
     }

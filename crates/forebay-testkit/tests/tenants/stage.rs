@@ -10,7 +10,7 @@ use forebay_sim::{Injection, Options, Simulation, Status};
 use forebay_testkit::realtime::Realtime;
 use forebay_testkit::tap::Tap;
 use forebay_testkit::world::World;
-use forebay_transport::{Connection, EndCause, Role};
+use forebay_transport::{ConnectionView, EndCause, Role};
 use std::time::Duration;
 
 /// A network with a tenant in it, made afresh for each run, and what is written down there.
@@ -70,7 +70,7 @@ pub fn live<N>(make: impl Fn() -> Scene<N>, right: &[NodeId], check: impl Fn(&Re
     check(&run, &notes);
 }
 
-fn finished<'a>(world: &World, connection: impl Fn(FlowId, Role) -> Option<&'a Connection>) {
+fn finished<'a>(world: &World, connection: impl Fn(FlowId, Role) -> Option<ConnectionView<'a>>) {
     for (i, flow) in world.spec.flows.iter().enumerate() {
         for role in [Role::Client, Role::Server] {
             let progress = connection(FlowId(i as u32), role).expect("opened").progress();

@@ -5,7 +5,7 @@ use crate::stage::{Line, Scene, line, live, newreno, simulate};
 use forebay_base::{FlowId, Rate, Span, Time};
 use forebay_net::{After, AppSchedule, TimeDistribution, Writing};
 use forebay_testkit::world::{World, link};
-use forebay_transport::{Connection, PRESETS, Role};
+use forebay_transport::{ConnectionView, PRESETS, Role};
 
 const THINK: Span = Span::from_millis(30);
 const REQUESTS: u32 = 5;
@@ -34,7 +34,7 @@ fn scene() -> (Scene<()>, Line) {
 }
 
 /// Each opens when the one before it has ended and the user has thought; `late` at most.
-fn follows<'a>(connection: impl Fn(FlowId) -> Option<&'a Connection>, late: Span) {
+fn follows<'a>(connection: impl Fn(FlowId) -> Option<ConnectionView<'a>>, late: Span) {
     let progress = |n: u32| connection(FlowId(n)).expect("opened").progress();
     for number in 1..REQUESTS {
         let (_, ended_at) = progress(number - 1).ended.expect("ended");

@@ -1,10 +1,12 @@
 //! A connection: one data stream over a list of paths.
 
 mod bytes;
+mod closed;
 mod paths;
 mod streams;
 mod subflows;
 mod write;
+pub use closed::{ClosedConnection, ConnectionView, LINGER};
 
 use crate::api::{Counters, EndCause, PathSetup, PathView, Progress, Role, RttSummary, Setup};
 
@@ -525,7 +527,10 @@ impl Connection {
         }
     }
     fn end(&mut self, cause: EndCause, now: Time) {
-        self.progress.ended.get_or_insert((cause, now));
+        if self.progress.ended.is_none() {
+            self.progress.ended = Some((cause, now));
+            self.paths.iter_mut().for_each(Path::give_back);
+        }
     }
 
     /// Show the controller of `path` its siblings, before it sees what comes.

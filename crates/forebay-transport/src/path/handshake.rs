@@ -113,6 +113,10 @@ impl Handshake {
     pub(super) fn addresses(&self) -> (Addr, Addr) {
         (self.local.addr, self.remote.addr)
     }
+    /// This end, and the peer.
+    pub(super) fn endpoints(&self) -> [Endpoint; 2] {
+        [self.local, self.remote]
+    }
     /// The packet came from the peer: from its address and its port.
     #[inline]
     pub(super) fn is_from_peer(&self, packet: &Packet) -> bool {

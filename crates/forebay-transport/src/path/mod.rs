@@ -9,6 +9,7 @@
 mod fast_path;
 mod handshake;
 mod input;
+mod last_ack;
 pub(crate) mod loss;
 pub(crate) mod mapping;
 mod reassembly;
@@ -34,6 +35,7 @@ use scoreboard::{LOST, REPEATED, SACKED, Segment};
 use sender::Sender;
 
 pub(crate) use input::{Incoming, Received, options_of};
+pub(crate) use last_ack::LastAck;
 pub(crate) use sender::BufferLimit;
 
 /// The most that may be sent and not acknowledged: half of what `widen` can distinguish.
@@ -395,6 +397,10 @@ impl Path {
 
     // What reports see.
 
+    /// The connection has ended.
+    pub(crate) fn give_back(&mut self) {
+        self.sender.give_back();
+    }
     pub(crate) fn view(&self, config: &TcpConfig) -> PathView {
         let Path { sender, recovery, .. } = self;
         let controller = sender.controller();

@@ -103,6 +103,15 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
+    /// Nothing more is sent: give memory back.
+    pub(crate) fn give_back(&mut self) {
+        if self.is_empty() {
+            (self.segments, self.repeats) = (Ring::default(), VecDeque::new());
+            if let Some(flights) = &mut self.flights {
+                flights.0 = VecDeque::new();
+            }
+        }
+    }
     /// SND.UNA.
     #[inline]
     pub(crate) fn una(&self) -> u64 {

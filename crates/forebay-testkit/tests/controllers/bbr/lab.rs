@@ -90,7 +90,7 @@ impl Trace {
 }
 
 fn look(sim: &Simulation) -> Option<Sample> {
-    let connection = sim.connection(FlowId(0), Role::Client)?;
+    let connection = sim.connection(FlowId(0), Role::Client)?.open()?;
     let view = connection.view(0);
     let mut sample = Sample {
         at_s: sim.now().as_secs_f64(),

@@ -132,6 +132,11 @@ impl Sender {
             scratch: Vec::new(),
         }
     }
+    /// Nothing more is sent: give memory back.
+    pub(super) fn give_back(&mut self) {
+        self.board.give_back();
+        self.scratch = Vec::new();
+    }
     /// The handshake has settled the length of segments.
     pub(super) fn negotiate(&mut self, agreed: Negotiated, mss_bytes: u16, segment_limit: u16) {
         self.peer_shift = agreed.peer_shift;
