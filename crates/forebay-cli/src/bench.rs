@@ -124,7 +124,7 @@ fn endless(name: &str) -> bool {
         }
         Some(Work::Chain(_)) => true,
         Some(Work::Changed(..)) => true, // s2
-        Some(Work::Network(text, _)) => text.contains("endless = true"),
+        Some(Work::Network(network, _)) => network.text.contains("endless = true"),
         Some(Work::Scale(_)) | None => false,
     }
 }

@@ -376,7 +376,8 @@ impl Simulation {
     }
     /// The result of a link so far.
     pub fn link(&self, link: LinkId) -> LinkOutcome<'_> {
-        LinkOutcome { link: self.fabrics_of(link).0.link(link), now: self.now }
+        let (from, _) = self.active.parts[0].site.fabric.link_nodes(link);
+        LinkOutcome { link: self.fabric_of(from).link(link), now: self.now }
     }
     /// The early transit that a link is eligible for in this run, or why not.
     pub fn early_transit(&self, link: LinkId) -> LinkEarlyTransit {

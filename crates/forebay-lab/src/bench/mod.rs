@@ -33,11 +33,13 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "s1", work: Work::Scenario("s1", "newreno") },
     Bench { name: "s2", work: Work::Scenario("s2", "newreno") },
     Bench { name: "s3", work: Work::Scenario("s3", "newreno") },
+    Bench { name: "s4", work: Work::Network(&S4, "newreno") },
+    Bench { name: "s5", work: Work::Network(&S5, "newreno") },
     Bench { name: "inrpp-dumbbell", work: Work::Scenario("inrpp/dumbbell", "inrpp") },
     Bench { name: "inrpp-detour", work: Work::Scenario("inrpp/detour-100", "inrpp") },
     Bench { name: "tcp-detour", work: Work::Scenario("inrpp/detour-100", "cubic") },
-    Bench { name: "short-flows", work: Work::Network(SHORT_FLOWS, "newreno") },
-    Bench { name: "shared-hosts", work: Work::Network(SHARED_HOSTS, "newreno") },
+    Bench { name: "short-flows", work: Work::Network(&SHORT_FLOWS, "newreno") },
+    Bench { name: "shared-hosts", work: Work::Network(&SHARED_HOSTS, "newreno") },
     Bench { name: "s2-loss", work: Work::Changed("newreno", &["link_defaults.loss=0.000001"]) },
     Bench { name: "s2-jitter", work: Work::Changed("newreno", &["link_defaults.jitter=100us"]) },
     Bench { name: "s2-codel", work: Work::Changed("newreno", &[CODEL]) },
@@ -51,6 +53,7 @@ pub const BENCHES: &[Bench] = &[
     Bench { name: "scale-4", work: Work::Scale(10_000) },
     Bench { name: "scale-5", work: Work::Scale(100_000) },
     Bench { name: "scale-6", work: Work::Scale(1_000_000) },
+    Bench { name: "scale-7", work: Work::Scale(10_000_000) },
     Bench { name: "chain-100", work: Work::Chain(100) },
     Bench { name: "chain-400", work: Work::Chain(400) },
     Bench { name: "chain-1000", work: Work::Chain(1_000) },
@@ -72,7 +75,7 @@ pub enum Work {
     /// A built-in scenario under a protocol.
     Scenario(&'static str, &'static str),
     /// A scenario of the benchmark alone, under a protocol.
-    Network(&'static str, &'static str),
+    Network(&'static Network, &'static str),
     /// s2 under a protocol, with some of its keys set.
     Changed(&'static str, &'static [&'static str]),
     /// This many short flows over a generated map of [`SCALE_ROUTERS`] routers. Minutes and
@@ -83,8 +86,36 @@ pub enum Work {
     Chain(usize),
 }
 
-const SHORT_FLOWS: &str = include_str!("networks/short-flows.toml");
-const SHARED_HOSTS: &str = include_str!("networks/shared-hosts.toml");
+/// A scenario with the files that it names.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Network {
+    /// The scenario.
+    pub text: &'static str,
+    /// Those files, by the paths in it.
+    files: &'static [(&'static str, &'static str)],
+}
+
+const SHORT_FLOWS: Network =
+    Network { text: include_str!("networks/short-flows.toml"), files: &[] };
+const SHARED_HOSTS: Network =
+    Network { text: include_str!("networks/shared-hosts.toml"), files: &[] };
+/// Mesh and fat tree.
+const S4: Network = Network {
+    text: include_str!("networks/s4.toml"),
+    files: &[
+        ("s4/links.csv", include_str!("networks/s4/links.csv")),
+        ("s4/hosts.csv", include_str!("networks/s4/hosts.csv")),
+        ("s4/flows.csv", include_str!("networks/s4/flows.csv")),
+    ],
+};
+const S5: Network = Network {
+    text: include_str!("networks/s5.toml"),
+    files: &[
+        ("s5/links.csv", include_str!("networks/s5/links.csv")),
+        ("s5/hosts.csv", include_str!("networks/s5/hosts.csv")),
+        ("s5/flows.csv", include_str!("networks/s5/flows.csv")),
+    ],
+};
 const CODEL: &str = r#"link_defaults.queue={ discipline = "codel", limit = "2500000B" }"#;
 const FQ_CODEL: &str = r#"link_defaults.queue={ discipline = "fq-codel", limit = "2500000B" }"#;
 
@@ -268,8 +299,10 @@ fn row(bench: &Bench, options: &BenchOptions<'_>) -> Result<Result<BenchRow, Str
             return measure_generated(bench.name, of, options).map(Ok);
         }
         Work::Scenario(scenario, protocol) => (load(scenario, options)?, protocol),
-        Work::Network(text, protocol) => {
-            (Ok(Scenario::parse(text, bench.name, &LoadOptions::default())?), protocol)
+        Work::Network(Network { text, files }, protocol) => {
+            let files = files.iter().copied().collect();
+            let given = LoadOptions { files, ..LoadOptions::default() };
+            (Ok(Scenario::parse(text, bench.name, &given)?), protocol)
         }
         Work::Changed(protocol, keys) => {
             let set = keys.iter().map(ToString::to_string).collect();

@@ -23,6 +23,9 @@ pub struct Peer {
 
 const MACHINE: &str = "a shared 4 vCPU AMD EPYC (Zen 4), November 2026";
 
+/// There htsim takes 130, 187 and 748 ns for s1, s2 and s3.
+const SECOND_MACHINE: &str = "a shared 2 vCPU Intel Xeon, November 2026";
+
 const NS3: &str = "ns-3-dev of July 2026, -O3, logs off, with an O(1) routing in place of its own";
 const HTSIM: &str = "csg-htsim 841d9e7b, -O3; an ACK per packet, no handshake, no SACK";
 
@@ -33,6 +36,8 @@ pub const PEERS: &[Peer] = &[
     peer("s2", "ns-3", 4_700.0, Some(137.0), NS3),
     peer("s3", "htsim", 600.0, Some(62.0), HTSIM),
     peer("s3", "ns-3", 9_900.0, Some(626.0), NS3),
+    Peer { machine: SECOND_MACHINE, ..peer("s4", "htsim", 627.0, None, HTSIM) },
+    Peer { machine: SECOND_MACHINE, ..peer("s5", "htsim", 309.0, None, HTSIM) },
 ];
 
 const fn peer(

@@ -155,7 +155,7 @@ impl Host {
         if !closed.is_from_peer(packet) {
             return None;
         }
-        closed.on_packet(packet, cx.arena);
+        closed.on_packet(cx.now, packet, cx.arena);
         cx.note_one_way(socket.transport, packet);
         if !closed.has_nothing_to_send() {
             self.interfaces[interface].mark_ready(e);

@@ -4,7 +4,7 @@ use super::Connection;
 use crate::api::{Counters, EndCause, PathView, Progress, RttSummary};
 use crate::path::{Incoming, LastAck};
 use core::ops::Range;
-use forebay_base::{Arena, Packet, PortId, Span, TcpFlags, Time};
+use forebay_base::{Arena, Packet, PortId, Span, Time};
 
 /// For how long a connection that has ended is kept whole. By then the peer has heard of the end,
 /// but for a loss; segments that come later find a [`ClosedConnection`].
@@ -12,11 +12,9 @@ pub const LINGER: Span = Span::from_millis(200);
 
 /// What is left of a [`Connection`] 200 ms after its end, in a quarter of the memory.
 ///
-/// The results stay what they were. A segment that comes late is answered by the last ACK, which
-/// the peer may have missed, if it occupies sequence numbers and the connection was not aborted
-/// (RFC 9293 section 3.10.7.4, TIME-WAIT). That ACK reports a duplicate as another would (RFC
-/// 2883), but what the controller's receiver half adds to ACKs is not on it. There is no timer of
-/// 2 MSL: the state stays.
+/// The results stay what they were. Segments that come late have the answers that the connection
+/// would give: the last ACK, which the peer may have missed. That an ACK reports congestion has no
+/// effect any more. There is no timer of 2 MSL (RFC 9293 section 3.6.1): the state stays.
 pub struct ClosedConnection {
     moments: Moments,
     sent_bytes: u64,
@@ -28,8 +26,6 @@ pub struct ClosedConnection {
     view: PathView,
     port: PortId,
     last_ack: LastAck,
-    /// The last ACK is to be sent again.
-    ack_due: bool,
 }
 
 /// The times of [`Progress`]; [`Time::MAX`]: it has not happened.
@@ -44,11 +40,14 @@ struct Moments {
 
 impl Connection {
     /// What is left of it at `now`; None as long as it is needed: [`LINGER`] after its end, while
-    /// something is to be sent, and always of one over several paths.
+    /// something is to be sent now or later, and always of one over several paths or whose
+    /// controller has a receiver half, which may add to each ACK.
     pub fn closed(&self, now: Time) -> Option<ClosedConnection> {
         let (cause, ended_at) = self.progress.ended?;
-        let says_more = cause == EndCause::Finished && !self.has_nothing_to_send(0);
-        if self.multipath || now < ended_at + LINGER || says_more {
+        let acts = self.next_timeout().is_some() || !self.has_nothing_to_send(0);
+        let acts = acts && cause == EndCause::Finished;
+        let stays = self.multipath || self.paths.first.has_feedback();
+        if stays || acts || now < ended_at + LINGER {
             return None;
         }
         let mut counters = self.counters;
@@ -75,7 +74,6 @@ impl Connection {
             view: self.view(0),
             port: self.path_port(0),
             last_ack: self.paths.first.last_ack(&self.config),
-            ack_due: false,
         })
     }
 }
@@ -110,21 +108,15 @@ impl ClosedConnection {
         at.map_or(0..0, |at| at..at + len)
     }
     /// A TCP segment came. What it carries was there before.
-    pub fn on_packet(&mut self, packet: &Packet, arena: &Arena) {
+    pub fn on_packet(&mut self, now: Time, packet: &Packet, arena: &Arena) {
         let finished = self.moments.cause == EndCause::Finished;
-        let Some(segment) = Incoming::read(packet, 1, arena).filter(|_| finished) else { return };
-        self.counters.duplicates_received += u64::from(segment.payload > 0);
-        let occupies = TcpFlags(TcpFlags::SYN.0 | TcpFlags::FIN.0);
-        if segment.flags.has(TcpFlags::RST) || segment.payload == 0 && !segment.flags.has(occupies)
-        {
-            return;
+        if let Some(segment) = Incoming::read(packet, 1, arena).filter(|_| finished) {
+            self.last_ack.on_segment(now, &segment, &mut self.counters);
         }
-        self.ack_due = true;
-        self.last_ack.note_duplicate(&segment);
     }
     /// The last ACK again, if it is due.
     pub fn poll_transmit(&mut self, now: Time, arena: &mut Arena) -> Option<Packet> {
-        if !core::mem::take(&mut self.ack_due) {
+        if self.has_nothing_to_send() {
             return None;
         }
         self.counters.acks += 1;
@@ -132,7 +124,7 @@ impl ClosedConnection {
     }
     /// [`ClosedConnection::poll_transmit`] returns None.
     pub fn has_nothing_to_send(&self) -> bool {
-        !self.ack_due
+        !self.last_ack.is_due()
     }
 }
 

@@ -25,6 +25,20 @@ const DEFAULT_MSS: [u16; 2] = [536, 1220];
 /// Linux (`tcp_invalid_ratelimit`).
 const CHALLENGE_INTERVAL: Span = Span::from_millis(500);
 
+/// The half second of the last challenge ACK, and 1; 0: there was none.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct ChallengeLimit(u32);
+
+impl ChallengeLimit {
+    /// See [`Handshake::may_challenge`].
+    pub(super) fn may_challenge(&mut self, now: Time) -> bool {
+        let current = (now.as_millis() / CHALLENGE_INTERVAL.as_millis()) as u32 + 1;
+        let may = self.0 != current;
+        self.0 = current;
+        may
+    }
+}
+
 /// What was negotiated.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Negotiated {
@@ -67,8 +81,7 @@ pub(super) struct Handshake {
     ack_due: bool,
     /// A reset is to be sent.
     reset_due: bool,
-    /// The half second of the last challenge ACK, and 1; 0: there was none.
-    challenged_in: u32,
+    challenges: ChallengeLimit,
     /// The host port that the path leaves through.
     port: PortId,
     local: Endpoint,
@@ -96,7 +109,7 @@ impl Handshake {
             syn_due: false,
             ack_due: false,
             reset_due: false,
-            challenged_in: 0,
+            challenges: ChallengeLimit::default(),
             port: setup.port,
             local: setup.local,
             remote: setup.remote,
@@ -264,10 +277,11 @@ impl Handshake {
     }
     /// A challenge ACK may be sent now. It then is.
     pub(super) fn may_challenge(&mut self, now: Time) -> bool {
-        let current = (now.as_millis() / CHALLENGE_INTERVAL.as_millis()) as u32 + 1;
-        let may = self.challenged_in != current;
-        self.challenged_in = current;
-        may
+        self.challenges.may_challenge(now)
+    }
+    /// Of the challenge ACKs so far.
+    pub(super) fn challenges(&self) -> ChallengeLimit {
+        self.challenges
     }
     /// The peer refuses this end's SYN, by a RST that acknowledges it.
     pub(super) fn refuses_syn(&self, segment: &Incoming) -> bool {

@@ -1,13 +1,16 @@
 //! The last ACK of a path that is over.
 
 use super::Path;
+use super::handshake::ChallengeLimit;
 use super::input::Incoming;
 use super::send::attach;
+use crate::api::Counters;
 use crate::config::TcpConfig;
 use forebay_base::{
-    Arena, Ecn, Endpoint, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, kind, seq_lt,
-    widen,
+    Arena, Ecn, Endpoint, IpVersion, OptionList, Packet, TcpFields, TcpFlags, Time, kind, narrow,
+    seq_lt, widen,
 };
+use forebay_cc::EcnPolicy;
 
 /// What it takes to send that ACK again: a peer that has missed it asks for it.
 #[derive(Clone, Debug)]
@@ -16,7 +19,8 @@ pub(crate) struct LastAck {
     local: Endpoint,
     remote: Endpoint,
     isn: u32,
-    seq: u32,
+    /// SND.NXT, all of which is acknowledged, as an offset.
+    nxt: u64,
     ack: u32,
     window: u16,
     /// TS.Recent, where segments have timestamps.
@@ -24,8 +28,16 @@ pub(crate) struct LastAck {
     /// A duplicate to report (RFC 2883): from, and up to.
     duplicate: Option<(u32, u32)>,
     sack: bool,
-    ect: bool,
+    /// The policy in force, and ECE on what leaves.
+    ecn: Option<EcnPolicy>,
+    echoes_congestion: bool,
     dont_fragment: bool,
+    challenges: ChallengeLimit,
+    /// Largest window that the peer has announced.
+    max_window_bytes: u64,
+    is_due: bool,
+    /// The peer has reset the connection: it has no more to say.
+    is_reset: bool,
 }
 
 impl Path {
@@ -38,14 +50,19 @@ impl Path {
             local,
             remote,
             isn: handshake.own_seq(0),
-            seq: handshake.own_seq(sender.nxt()),
+            nxt: sender.nxt(),
             ack: handshake.peer_seq(receiver.ack_number()),
             window: receiver.window_field(TcpFlags::ACK),
             echo: handshake.stamps(config).then(|| receiver.ts_recent()),
             duplicate: None,
             sack: handshake.negotiated().sack,
-            ect: handshake.makes_all_ect(),
+            ecn: handshake.negotiated().ecn,
+            echoes_congestion: receiver.echoes_congestion(),
             dont_fragment: config.dont_fragment,
+            challenges: handshake.challenges(),
+            max_window_bytes: sender.max_window_bytes(),
+            is_due: false,
+            is_reset: false,
         }
     }
 }
@@ -60,33 +77,83 @@ impl LastAck {
     pub(crate) fn own_offset(&self, seq: u32, about: u64) -> Option<u64> {
         widen(seq, self.isn, about)
     }
-    /// A segment came again. PAWS comes before the report of it (RFC 7323 section 5.3).
-    pub(crate) fn note_duplicate(&mut self, segment: &Incoming) {
-        let stamps = self.echo.zip(segment.timestamps);
-        let is_old = stamps.is_some_and(|(recent, (value, _))| seq_lt(value, recent));
-        let len = segment.payload as u32 + u32::from(segment.is(TcpFlags::FIN));
-        if self.sack && !is_old && len > 0 {
-            self.duplicate = Some((segment.seq, segment.seq.wrapping_add(len)));
+    /// A segment came: what [`Path::on_segment`] makes of it, where nothing new can come. Counts
+    /// duplicates and marks.
+    pub(crate) fn on_segment(&mut self, now: Time, segment: &Incoming, counters: &mut Counters) {
+        if self.is_reset {
+            return;
         }
+        if segment.is(TcpFlags(TcpFlags::RST.0 | TcpFlags::SYN.0)) {
+            let exact = segment.is(TcpFlags::RST) && segment.seq == self.ack;
+            self.is_reset = exact;
+            return if exact { self.is_due = false } else { self.challenge(now) };
+        }
+        let len = segment.payload as u32 + u32::from(segment.is(TcpFlags::FIN));
+        if !self.accept_timestamp(segment) {
+            counters.duplicates_received += u64::from(segment.payload > 0);
+            self.is_due |= !segment.is(TcpFlags::ACK) || len > 0; // no ACK answers an ACK
+        } else if !segment.is(TcpFlags::ACK) {
+            self.is_due = true;
+        } else if !self.can_acknowledge(segment.ack) {
+            self.challenge(now);
+        } else if len > 0 {
+            counters.duplicates_received += u64::from(segment.payload > 0);
+            self.note_mark(segment, counters);
+            self.duplicate = Some((segment.seq, segment.seq.wrapping_add(len)));
+            self.is_due = true;
+        } else {
+            self.is_due |= seq_lt(segment.seq, self.ack); // a probe of life
+        }
+    }
+    fn challenge(&mut self, now: Time) {
+        self.is_due |= self.challenges.may_challenge(now);
+    }
+    fn accept_timestamp(&mut self, segment: &Incoming) -> bool {
+        let (Some(recent), Some((value, _))) = (&mut self.echo, segment.timestamps) else {
+            return true;
+        };
+        let is_old = seq_lt(value, *recent);
+        if !is_old && segment.seq == self.ack {
+            *recent = value;
+        }
+        !is_old
+    }
+    /// It is of something that was sent, and not older than any window.
+    fn can_acknowledge(&self, ack: u32) -> bool {
+        let known = self.own_offset(ack, self.nxt).and_then(|ack| self.nxt.checked_sub(ack));
+        known.is_some_and(|before| before <= self.max_window_bytes)
+    }
+    fn note_mark(&mut self, segment: &Incoming, counters: &mut Counters) {
+        let Some(policy) = self.ecn else { return };
+        let marked = segment.ecn == Ecn::Ce;
+        counters.ce_received += u64::from(marked);
+        let before = self.echoes_congestion && policy == EcnPolicy::Rfc3168;
+        self.echoes_congestion = marked || before && !segment.is(TcpFlags::CWR);
+    }
+    /// It is to be sent.
+    pub(crate) fn is_due(&self) -> bool {
+        self.is_due
     }
     /// The ACK, with the time of day.
     pub(crate) fn packet(&mut self, now: Time, arena: &mut Arena) -> Packet {
+        self.is_due = false;
+        let echo = if self.echoes_congestion { TcpFlags::ECE } else { TcpFlags::default() };
         let fields = TcpFields {
-            seq: self.seq,
+            seq: narrow(self.nxt, self.isn),
             ack: self.ack,
-            flags: TcpFlags::ACK,
+            flags: TcpFlags::ACK.with(echo),
             window: self.window,
             timestamps: self.echo.map(|echo| (now.as_millis() as u32, echo)),
         };
         let mut packet = Packet::tcp(self.version, self.local, self.remote, fields, 0);
-        let options = self.duplicate.take().map(|(from, to)| {
+        let options = self.duplicate.take().filter(|_| self.sack).map(|(from, to)| {
             let mut options = OptionList::EMPTY;
             let block = [from.to_be_bytes(), to.to_be_bytes()].concat();
             options.push(kind::SACK, &block).expect("one block fits");
             options
         });
         attach(&mut packet, &options, arena);
-        if self.ect {
+        if self.ecn == Some(EcnPolicy::Rfc8257) {
             packet.set_ecn(Ecn::Ect0);
         }
         if self.version == IpVersion::V4 && !self.dont_fragment {

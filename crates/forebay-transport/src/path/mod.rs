@@ -219,6 +219,10 @@ impl Path {
     pub(crate) fn wants_pieces(&self) -> bool {
         self.receiver.wants_pieces()
     }
+    /// The controller has a receiver half.
+    pub(crate) fn has_feedback(&self) -> bool {
+        self.receiver.has_feedback()
+    }
     /// An IP packet came, whole or a fragment, before reassembly.
     pub(crate) fn on_piece(&mut self, now: Time, piece: &PieceView) {
         self.receiver.on_piece(now, piece);

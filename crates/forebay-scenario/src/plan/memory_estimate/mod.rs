@@ -1,7 +1,7 @@
 //! How much memory a run will take, before it is built: an estimate from its network alone.
 //!
-//! What takes memory in a run, in order: **connections**, both ends of every flow, kept to the end
-//! of the run for they hold its results, with the segments that they have unacknowledged;
+//! What takes memory in a run, in order: **connections**, both ends of every flow, which leave a
+//! third of their memory after their end, with the segments that they have unacknowledged;
 //! **routes**, two bytes by router and attachment; **queues**, rings of packets that grow with what
 //! waits and what is on the wire, and never shrink; **nodes and links**; and **copies**, for each
 //! partition of a run in several threads has a place for every link, node and flow of the whole
@@ -30,12 +30,16 @@ pub(in crate::plan) use traffic::hops;
 /// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6
 /// MiB is the peak of `run s1`.
 const PROCESS_BYTES: u64 = 8 << 20;
-/// Both ends of a flow without what they have unacknowledged, and what is written down of it
-/// elsewhere (scenario, specification, workload, sockets, agenda, result). Measured on scale-5:
-/// connections 2 x 1090 + 2 x 190, controllers 2 x 220, sockets 130, specifications 100, histogram
-/// of round-trip times 64, and a result in `run` 300; another 700 by the slope of the peak from 10
-/// 000 to 100 000 flows of 5 packets, which have nearly nothing else.
+/// Both ends of a flow that is open, without what they have unacknowledged, and what is written down
+/// of it elsewhere (scenario, specification, workload, sockets, agenda, result). Measured on scale-5
+/// before connections were given back: connections 2 x 1090 + 2 x 190, controllers 2 x 220, sockets
+/// 130, specifications 100, histogram of round-trip times 64, and a result in `run` 300; another 700
+/// by the slope of the peak from 10 000 to 100 000 flows of 5 packets, which have nearly nothing
+/// else.
 const FLOW_BYTES: u64 = 4_200;
+/// The same of a flow that is not open. Measured on scale-6: 2 x 368 of its closed connections, and
+/// all but those in `FLOW_BYTES`.
+const CLOSED_FLOW_BYTES: u64 = 1_700;
 /// An entry of a scoreboard, in a ring that doubles: 80 bytes, a third of the places free on
 /// average.
 const SEGMENT_BYTES: u64 = 120;
@@ -109,6 +113,10 @@ impl MemoryEstimate {
         let (nodes, links, flows) =
             (spec.nodes.len() as u64, spec.links.len() as u64, spec.flows.len() as u64);
         let paths: u64 = spec.flows.iter().map(|flow| flow.paths.len().max(1) as u64).sum();
+        // Of so many paths, and their segments, those of open flows.
+        let open_flows = traffic::open_flows(spec);
+        let open =
+            |all: u64| (u128::from(all) * u128::from(open_flows) / flows.max(1) as u128) as u64;
         let parts = match threads {
             0 | 1 => 0,
             _ => (PARTS_PER_THREAD * threads as u64).min(nodes),
@@ -125,7 +133,9 @@ impl MemoryEstimate {
             flows,
             process_bytes: PROCESS_BYTES,
             files_bytes: 0,
-            connections_bytes: paths * FLOW_BYTES + traffic.segments * SEGMENT_BYTES,
+            connections_bytes: (flows - open_flows) * CLOSED_FLOW_BYTES
+                + open(paths) * FLOW_BYTES
+                + open(traffic.segments) * SEGMENT_BYTES,
             routes_bytes: routes(spec) * ROUTE_BYTES * tables + links * ADDRESS_BYTES,
             queues_bytes: traffic.queued_packets * PACKET_BYTES,
             network_bytes: network_bytes * wholes,
@@ -139,7 +149,7 @@ impl MemoryEstimate {
         MemoryEstimate {
             flows,
             process_bytes: PROCESS_BYTES,
-            connections_bytes: flows.saturating_mul(FLOW_BYTES),
+            connections_bytes: flows.saturating_mul(CLOSED_FLOW_BYTES),
             network_bytes: nodes
                 .saturating_mul(NODE_BYTES)
                 .saturating_add(links.saturating_mul(2 * LINK_BYTES)),

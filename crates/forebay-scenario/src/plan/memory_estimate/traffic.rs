@@ -9,6 +9,9 @@ use forebay_base::{NodeId, PortId, Rate, Time};
 use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind};
 use forebay_transport::TcpConfig;
 
+/// From the end of a flow to when its connections are given back, at most: 200 ms, and how far
+/// hosts may be ahead of each other.
+const GIVEN_BACK_S: f64 = 1.2;
 /// Headers of a packet, in bytes.
 const HEADER_BYTES: u64 = 40;
 /// Some link holds flights of two flows at once sooner or later, which of a fluid it would not.
@@ -164,13 +167,32 @@ fn window(spec: &NetSpec, flow: &FlowSpec) -> u64 {
     own.map_or(buffers, |own| own.min(buffers))
 }
 
+/// Flows whose connections are there as a whole at one time, at most: twice those that are under
+/// way, those that have ended and are not given back, and all that never are.
+pub(super) fn open_flows(spec: &NetSpec) -> u64 {
+    let flows = spec.flows.len() as u64;
+    if spec.links.is_empty() {
+        return flows;
+    }
+    let never = spec.flows.iter().filter(|flow| flow.paths.len() > 1).count() as u64;
+    let span_s = starts_span_s(spec.flows.iter());
+    let ended = flows as f64 * (GIVEN_BACK_S / span_s.max(GIVEN_BACK_S));
+    let under_way = FLIGHTS as f64 * flows_at_once(spec, hops(spec));
+    never.max((under_way + ended).ceil() as u64).min(flows)
+}
+
+/// From the first start to the last.
+fn starts_span_s<'a>(flows: impl Iterator<Item = &'a FlowSpec> + Clone) -> f64 {
+    let starts = flows.map(|flow| flow.start);
+    let first = starts.clone().min().unwrap_or(Time::ZERO);
+    starts.max().unwrap_or(Time::ZERO).since(first).as_secs_f64()
+}
+
 /// Flows that are under way at one time: as many as overlap if each is as short as slow start
 /// allows, and all that are in each other's way. Of those that follow each other one is.
 fn flows_at_once(spec: &NetSpec, hops: f64) -> f64 {
     let firsts = || spec.flows.iter().filter(|flow| flow.after().is_none());
-    let starts = || firsts().map(|flow| flow.start);
-    let first = starts().min().unwrap_or(Time::ZERO);
-    let span_s = starts().max().unwrap_or(Time::ZERO).since(first).as_secs_f64();
+    let span_s = starts_span_s(firsts());
     let delays_s = spec.links.iter().map(|link| link.wire.delay.as_secs_f64()).sum::<f64>();
     let rtt_s = 2.0 * hops * delays_s / spec.links.len() as f64;
     let (mut finite, mut busy_s, mut bits) = (0.0, 0.0, 0.0);
@@ -209,7 +231,7 @@ mod tests {
 
     /// h - p - q - g: 10 packets of 1500 bytes are on each wire, two in transmission, 30 wait for
     /// p-q at most, and a hundred are what a send buffer holds.
-    fn of(flow: &str, set: &[&str]) -> Traffic {
+    fn spec(flow: &str, set: &[&str]) -> NetSpec {
         let text = format!(
             r#"
             until_s = 1
@@ -227,7 +249,10 @@ mod tests {
         let set = set.iter().map(ToString::to_string).collect();
         let scenario =
             Scenario::parse(&text, "x", &LoadOptions { set, ..LoadOptions::default() }).unwrap();
-        Traffic::of(&scenario.build("newreno", 1).unwrap())
+        scenario.build("newreno", 1).unwrap()
+    }
+    fn of(flow: &str, set: &[&str]) -> Traffic {
+        Traffic::of(&spec(flow, set))
     }
     const ENDLESS: &str = r#"{ src = "h", dst = "g", endless = true }"#;
 
@@ -286,5 +311,19 @@ mod tests {
         // At once they have five each, of 102.
         assert_eq!(of(&flows("0s"), &[]).segments, 20 * 5);
         assert_eq!(of(&flows("100s"), &["until_s=9999"]).segments, 20 * 41);
+    }
+
+    /// Of a thousand flows of two packets in 100 s a few are under way or have just ended; all
+    /// are where they start together.
+    #[test]
+    fn flows_that_are_over_are_not_open() {
+        let open = |every: &str| {
+            let flows = format!(
+                r#"{{ src = "h", dst = "g", count = 1000, packets = 2, every = "{every}" }}"#
+            );
+            open_flows(&spec(&flows, &["until_s=9999"]))
+        };
+        assert!((12..200).contains(&open("100ms")), "{}", open("100ms"));
+        assert_eq!(open("0s"), 1_000);
     }
 }
