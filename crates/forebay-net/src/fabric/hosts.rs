@@ -339,6 +339,7 @@ impl<D: Driver> Fabric<D> {
         let mut refused = None;
         let (now, arena, workload) = (self.now, &mut self.arena, &self.workload);
         let sent = host.transmit_single(now, received, arena, workload, &mut first, &mut refused);
+        let Some(sent) = sent else { return self.pump(node, SocketId(0)) };
         if let Some(at) = sent.wake_at {
             self.arm_transmitter(link, at);
         }
@@ -391,10 +392,9 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn sync_socket(&mut self, node: NodeId, socket: SocketId) {
         let Node::Host(host) = &self.nodes[node.index()] else { return };
         let socket = &host.sockets()[socket.index()];
-        let Some(connection) = socket.connection() else { return };
         let id = socket.end();
-        let ended = connection.is_ended();
-        self.sync_end(id, socket.next_timeout(), ended);
+        let Some((timeout, ended)) = socket.timeout_and_end() else { return };
+        self.sync_end(id, timeout, ended);
     }
     #[inline(always)]
     pub(super) fn sync_end(&mut self, id: EndId, timeout: Option<Time>, ended: bool) {

@@ -253,11 +253,13 @@ impl Socket {
     /// When [`Host::on_timeout`](crate::Host::on_timeout) is due, if it ever is.
     #[inline(always)]
     pub fn next_timeout(&self) -> Option<Time> {
+        next_timeout(self.connection()?, self.app.as_deref())
+    }
+    /// The same, and whether the connection has ended; None if there is none as a whole.
+    #[inline(always)]
+    pub(crate) fn timeout_and_end(&self) -> Option<(Option<Time>, bool)> {
         let connection = self.connection()?;
-        match &self.app {
-            None => connection.next_timeout(),
-            Some(app) => next_with_app(app, connection),
-        }
+        Some((next_timeout(connection, self.app.as_deref()), connection.is_ended()))
     }
 
     /// The connection that takes `packet`. A server begins to exist with its first packet. None: a
@@ -268,7 +270,7 @@ impl Socket {
         cx: &mut HostContext<'_>,
         packet: &Packet,
     ) -> Option<&mut Box<Connection>> {
-        if self.connection().is_none_or(Connection::is_ended) {
+        if !matches!(&self.life, Life::Open(connection) if connection.is_single()) {
             self.begin_or_end(cx, packet);
         }
         self.open_connection()
@@ -327,29 +329,26 @@ impl Socket {
         let acted = app.is_some_and(|app| app.act(now, connection));
         expired || acted
     }
-    /// The next packet on one of its paths; and whether it has nothing more to send there.
-    #[inline]
-    fn poll_transmit(
-        &mut self,
-        now: Time,
-        path: usize,
-        arena: &mut Arena,
-    ) -> (Option<Packet>, bool) {
+    /// The last ACK of a connection that is over, if it is due; then nothing more is.
+    #[cold]
+    #[inline(never)]
+    fn poll_last_ack(&mut self, now: Time, arena: &mut Arena) -> Option<Packet> {
         match &mut self.life {
-            Life::Open(connection) => {
-                let packet = connection.poll_transmit(now, path, arena);
-                (packet, connection.has_nothing_to_send(path))
-            }
-            Life::Closed(closed) => {
-                (closed.poll_transmit(now, arena), closed.has_nothing_to_send())
-            }
-            Life::Unborn => unreachable!("only open sockets are ready"),
+            Life::Closed(closed) => closed.poll_transmit(now, arena),
+            Life::Unborn | Life::Open(_) => unreachable!("only open sockets are ready"),
         }
     }
 }
 
-/// When a connection times out or its application does something. The application of a connection
-/// that has ended does nothing.
+/// When a connection times out, or its application does something, if it has one.
+#[inline(always)]
+fn next_timeout(connection: &Connection, app: Option<&App>) -> Option<Time> {
+    match app {
+        None => connection.next_timeout(),
+        Some(app) => next_with_app(app, connection),
+    }
+}
+/// The application of a connection that has ended does nothing.
 #[inline(never)]
 fn next_with_app(app: &App, connection: &Connection) -> Option<Time> {
     let timeout = connection.next_timeout();
@@ -428,7 +427,14 @@ impl Host {
         let &e = interface.ready.front()?;
         let entry = &mut interface.entries[e as usize];
         let socket = &mut self.sockets[entry.socket.index()];
-        let (mut packet, done) = socket.poll_transmit(cx.now, entry.path as usize, cx.arena);
+        let path = entry.path as usize;
+        let (mut packet, done) = match &mut socket.life {
+            Life::Open(connection) => {
+                let packet = connection.poll_transmit(cx.now, path, cx.arena);
+                (packet, connection.has_nothing_to_send(path))
+            }
+            Life::Unborn | Life::Closed(_) => (socket.poll_last_ack(cx.now, cx.arena), true),
+        };
         if let Some(packet) = &mut packet
             && !packet.dont_fragment()
         {

@@ -21,7 +21,7 @@
 
 use super::ip_ids::IpIds;
 use super::receive::{Received, view_of_whole};
-use super::{EndId, Entry, Host, HostContext, Life, Socket};
+use super::{EndId, Entry, Host, HostContext, Life, Socket, next_timeout};
 use crate::workload::{FIRST_PORT, Workload};
 use alloc::boxed::Box;
 use forebay_base::{Addr, Arena, Kind, Packet, SocketId, Time};
@@ -101,6 +101,7 @@ impl Host {
         Some(Received { socket: SocketId(0), ready, refused })
     }
     #[cold]
+    #[inline(never)]
     fn receive_late(&mut self, packet: &Packet, cx: &mut HostContext<'_>) -> Option<Received> {
         let received = self.read_late(0, 0, packet, cx)?;
         *cx.delivered += 1;
@@ -113,7 +114,8 @@ impl Host {
         waits.then_some(Received { socket: SocketId(0), ready: false, refused: None })
     }
     /// The only socket sends while there is room. `refused` is what its outlet gave back, if it
-    /// did: the socket may have more to send then.
+    /// did: the socket may have more to send then. None, and nothing has happened, if its
+    /// connection is over: [`Host::pull`] has its last ACK.
     #[inline(always)]
     pub(crate) fn transmit_single(
         &mut self,
@@ -123,12 +125,10 @@ impl Host {
         workload: &Workload,
         outlet: &mut impl Outlet,
         refused: &mut Option<Packet>,
-    ) -> SingleTransmitted {
+    ) -> Option<SingleTransmitted> {
         let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
         let end = socket.end();
-        let Life::Open(connection) = &mut socket.life else {
-            return self.transmit_last_ack(now, arena, workload, outlet, refused);
-        };
+        let Life::Open(connection) = &mut socket.life else { return None };
         let mut wake_at = None;
         let mut ready = received.ready || interface.entries[0].queued;
         while ready {
@@ -159,48 +159,13 @@ impl Host {
             }
         }
         let ended = connection.is_ended();
-        let timeout = socket.next_timeout();
+        let timeout = next_timeout(connection, socket.app.as_deref());
         if ready {
             interface.mark_ready(0);
         } else if interface.entries[0].queued {
             interface.clear_only();
         }
-        SingleTransmitted { end, wake_at, timeout, ended }
-    }
-}
-
-impl Host {
-    /// The same where the connection of the socket is over.
-    #[cold]
-    fn transmit_last_ack(
-        &mut self,
-        now: Time,
-        arena: &mut Arena,
-        workload: &Workload,
-        outlet: &mut impl Outlet,
-        refused: &mut Option<Packet>,
-    ) -> SingleTransmitted {
-        let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
-        let end = socket.end();
-        interface.clear_only();
-        let wake_at = outlet.room_at(now).map(|(at, _)| at);
-        let transmitted = SingleTransmitted { end, wake_at, timeout: None, ended: true };
-        let Life::Closed(closed) = &mut socket.life else { return transmitted };
-        if closed.has_nothing_to_send() {
-            return SingleTransmitted { wake_at: None, ..transmitted };
-        }
-        if wake_at.is_some() {
-            interface.mark_ready(0);
-            return transmitted;
-        }
-        if let Some(mut packet) = closed.poll_transmit(now, arena) {
-            if !packet.dont_fragment() {
-                let ids = self.ip_ids.get_or_insert_default();
-                ids.give(interface.addr, &mut packet, workload, arena);
-            }
-            *refused = outlet.send(now, packet, arena).err();
-        }
-        transmitted
+        Some(SingleTransmitted { end, wake_at, timeout, ended })
     }
 }
 

@@ -21,7 +21,6 @@ pub struct ClosedConnection {
     acked_bytes: u64,
     received_bytes: u64,
     counters: Counters,
-    arrived_bytes: u64,
     rtt: RttSummary,
     view: PathView,
     port: PortId,
@@ -40,13 +39,14 @@ struct Moments {
 
 impl Connection {
     /// What is left of it at `now`; None as long as it is needed: [`LINGER`] after its end, while
-    /// something is to be sent now or later, and always of one over several paths or whose
-    /// controller has a receiver half, which may add to each ACK.
+    /// something is to be sent now or later, and always of one over several paths, with bytes
+    /// beyond a hole, or whose controller has a receiver half, which may add to each ACK.
     pub fn closed(&self, now: Time) -> Option<ClosedConnection> {
         let (cause, ended_at) = self.progress.ended?;
         let acts = self.next_timeout().is_some() || !self.has_nothing_to_send(0);
         let acts = acts && cause == EndCause::Finished;
-        let stays = self.multipath || self.paths.first.has_feedback();
+        let holds_bytes = self.arrived_bytes() != self.progress().received_bytes;
+        let stays = self.multipath || holds_bytes || self.paths.first.has_feedback();
         if stays || acts || now < ended_at + LINGER {
             return None;
         }
@@ -69,7 +69,6 @@ impl Connection {
             acked_bytes: of.acked_bytes,
             received_bytes: of.received_bytes,
             counters,
-            arrived_bytes: self.arrived_bytes(),
             rtt: self.rtt_summary(0),
             view: self.view(0),
             port: self.path_port(0),
@@ -183,7 +182,7 @@ impl<'a> ConnectionView<'a> {
     pub fn arrived_bytes(self) -> u64 {
         match self {
             ConnectionView::Open(open) => open.arrived_bytes(),
-            ConnectionView::Closed(closed) => closed.arrived_bytes,
+            ConnectionView::Closed(closed) => closed.received_bytes,
         }
     }
     /// As [`Connection::held_back`].

@@ -359,6 +359,11 @@ impl Connection {
     pub fn path_port(&self, path: usize) -> PortId {
         self.paths[path].port()
     }
+    /// One path carries the whole stream, and it has not ended.
+    #[inline]
+    pub fn is_single(&self) -> bool {
+        self.single
+    }
     /// True once it has ended, for whatever reason.
     #[inline]
     pub fn is_ended(&self) -> bool {

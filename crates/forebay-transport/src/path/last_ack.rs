@@ -34,7 +34,7 @@ pub(crate) struct LastAck {
     dont_fragment: bool,
     challenges: ChallengeLimit,
     /// Largest window that the peer has announced.
-    max_window_bytes: u64,
+    max_window_bytes: u32,
     is_due: bool,
     /// The peer has reset the connection: it has no more to say.
     is_reset: bool,
@@ -60,7 +60,7 @@ impl Path {
             echoes_congestion: receiver.echoes_congestion(),
             dont_fragment: config.dont_fragment,
             challenges: handshake.challenges(),
-            max_window_bytes: sender.max_window_bytes(),
+            max_window_bytes: sender.max_window_bytes() as u32,
             is_due: false,
             is_reset: false,
         }
@@ -121,7 +121,7 @@ impl LastAck {
     /// It is of something that was sent, and not older than any window.
     fn can_acknowledge(&self, ack: u32) -> bool {
         let known = self.own_offset(ack, self.nxt).and_then(|ack| self.nxt.checked_sub(ack));
-        known.is_some_and(|before| before <= self.max_window_bytes)
+        known.is_some_and(|before| before <= self.max_window_bytes.into())
     }
     fn note_mark(&mut self, segment: &Incoming, counters: &mut Counters) {
         let Some(policy) = self.ecn else { return };

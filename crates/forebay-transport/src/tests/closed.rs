@@ -67,7 +67,7 @@ fn it_lingers_and_then_the_results_stay() {
         assert_eq!((whole.paths(), whole.path_port(0)), (rest.paths(), rest.path_port(0)));
         assert!(rest.is_ended() && rest.open().is_none());
     }
-    assert!(size_of::<ClosedConnection>() <= 376, "{}", size_of::<ClosedConnection>());
+    assert!(size_of::<ClosedConnection>() <= 360, "{}", size_of::<ClosedConnection>());
 }
 
 /// The oracle is the connection as a whole: its answers to the same segments, options and all.

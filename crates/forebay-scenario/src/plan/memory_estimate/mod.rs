@@ -30,12 +30,11 @@ pub(in crate::plan) use traffic::hops;
 /// The program with its libraries, and what every run has: agenda, buffers of output. Measured: 6
 /// MiB is the peak of `run s1`.
 const PROCESS_BYTES: u64 = 8 << 20;
-/// Both ends of a flow that is open, without what they have unacknowledged, and what is written down
-/// of it elsewhere (scenario, specification, workload, sockets, agenda, result). Measured on scale-5
-/// before connections were given back: connections 2 x 1090 + 2 x 190, controllers 2 x 220, sockets
-/// 130, specifications 100, histogram of round-trip times 64, and a result in `run` 300; another 700
-/// by the slope of the peak from 10 000 to 100 000 flows of 5 packets, which have nearly nothing
-/// else.
+/// Both ends of a flow that is open, without what they have unacknowledged, and what is written
+/// down of it elsewhere (scenario, specification, workload, sockets, agenda, result). Measured on
+/// scale-5 while all stayed open: connections 2 x 1090 + 2 x 190, controllers 2 x 220, sockets 130,
+/// specifications 100, histogram of round-trip times 64, and a result in `run` 300; another 700 by
+/// the slope of the peak from 10 000 to 100 000 flows of 5 packets, which have nearly nothing else.
 const FLOW_BYTES: u64 = 4_200;
 /// The same of a flow that is not open. Measured on scale-6: 2 x 368 of its closed connections, and
 /// all but those in `FLOW_BYTES`.
