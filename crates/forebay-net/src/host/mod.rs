@@ -428,12 +428,12 @@ impl Host {
         let entry = &mut interface.entries[e as usize];
         let socket = &mut self.sockets[entry.socket.index()];
         let path = entry.path as usize;
-        let (mut packet, done) = match &mut socket.life {
-            Life::Open(connection) => {
-                let packet = connection.poll_transmit(cx.now, path, cx.arena);
-                (packet, connection.has_nothing_to_send(path))
-            }
-            Life::Unborn | Life::Closed(_) => (socket.poll_last_ack(cx.now, cx.arena), true),
+        let (mut packet, done) = if let Life::Open(connection) = &mut socket.life {
+            let packet = connection.poll_transmit(cx.now, path, cx.arena);
+            let done = packet.is_none() || connection.has_nothing_to_send(path);
+            (packet, done)
+        } else {
+            (socket.poll_last_ack(cx.now, cx.arena), true)
         };
         if let Some(packet) = &mut packet
             && !packet.dont_fragment()
@@ -441,7 +441,7 @@ impl Host {
             let ids = self.ip_ids.get_or_insert_default();
             ids.give(interface.addr, packet, cx.workload, cx.arena);
         }
-        if packet.is_none() || done {
+        if done {
             entry.queued = false;
             interface.ready.pop_front();
         } else if interface.ready.len() > 1 {

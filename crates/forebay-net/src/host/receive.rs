@@ -142,6 +142,7 @@ impl Host {
     }
     /// The same where the connection of the socket is over, or has never been.
     #[cold]
+    #[inline(never)]
     pub(super) fn read_late(
         &mut self,
         interface: usize,
