@@ -30,7 +30,7 @@ fn number(value: &Value) -> f64 {
 fn the_estimate_is_near_what_a_process_takes() {
     let desk = Desk::new();
     let mut peaks = Vec::new();
-    for groups in [8, 80] {
+    for groups in [8, 200] {
         desk.file("many.toml", flows(groups));
         let summary = desk.forebay(&["run", "many.toml", "--json", "--no-reference"]).ok().json();
         let (memory, run) = (&summary["memory"], &summary["runs"][0]);
@@ -83,11 +83,11 @@ fn flows_by_the_million_are_refused_before_they_are_made() {
         |count: &str| SMALL.replace("bytes = 100_000", &format!("bytes = 1\ncount = {count}"));
     desk.file("m.toml", million("16_000_000"));
     let words =
-        ["m.toml: at least 63 GiB of memory are needed, and 1.0 GiB are available", "connections"];
+        ["m.toml: at least 25 GiB of memory are needed, and 1.0 GiB are available", "connections"];
     refused(&desk, &["m.toml", "--memory", "1GiB"], &words);
     desk.file("m.toml", million("100_000_000"));
     let words =
-        ["m.toml:21:", "flows[0].count", "100000000", "2^24", "would need about 391 GiB of memory"];
+        ["m.toml:21:", "flows[0].count", "100000000", "2^24", "would need about 158 GiB of memory"];
     refused(&desk, &["m.toml"], &words);
     let group = "[[flows]]\nsrc = \"s\"\ndst = \"d\"\nbytes = 1\ncount = 9_000_000\n";
     desk.file("m.toml", format!("{SMALL}{group}{group}"));
@@ -107,7 +107,7 @@ fn jobs_are_as_many_as_fit_and_a_note_says_so() {
     assert!(all["notes"].as_array().expect("notes").contains(&no_randomness()));
     // The program once, and each run what it needs next to it.
     let need_mib = number(&all["memory"]["need_mib"]);
-    let (each_mib, two_mib) = (need_mib - 8.0, 2.0 * need_mib - 8.0);
+    let (each_mib, two_mib) = (need_mib - 16.0, 2.0 * need_mib - 16.0);
     let memory = format!("{}MiB", (two_mib + 0.5 * each_mib) as u64);
     let two = run(&["--memory", &memory]);
     assert_eq!(two["memory"]["jobs"], 2);
@@ -132,6 +132,6 @@ fn a_person_is_told_the_estimate_and_the_measured_peak() {
     desk.file("small.toml", SMALL);
     let text = desk.forebay(&["run", "small.toml"]).ok().stdout;
     let line = text.lines().find(|line| line.starts_with("memory: ")).expect("a line of memory");
-    assert!(line.starts_with("memory: 8.0 MiB per run (estimated, mostly the program)"), "{line}");
+    assert!(line.starts_with("memory: 16 MiB per run (estimated, mostly the program)"), "{line}");
     assert_eq!(line.ends_with("MiB total (measured)"), cfg!(target_os = "linux"), "{line}");
 }
