@@ -398,8 +398,8 @@ impl<D: Driver> Fabric<D> {
     pub fn one_way(&self, transport: usize) -> &Histogram {
         &self.one_way[transport]
     }
-    /// Round-trip times of senders here that are [closed](ClosedConnection), for the flows of one
-    /// transport of the spec.
+    /// Round-trip times of senders here that are [closed](forebay_transport::ClosedConnection), for
+    /// the flows of one transport of the spec.
     pub fn closed_round_trips(&self, transport: usize) -> &Histogram {
         &self.round_trips[transport]
     }
