@@ -31,7 +31,7 @@ pub use channel::{
 pub use early_transit::{EarlyTransitPlan, Guard, Guards, Ineligible, LinkEarlyTransit};
 pub use fabric::{
     AnswerCounts, Conservation, Deadline, Driver, DriverError, Fabric, Horizon, MAX_ANSWERS_PER_S,
-    Mail, PacketEvent,
+    Mail, PacketEvent, given_back_after,
 };
 pub use followers::in_a_circle;
 pub use host::{EndId, Host, HostContext, Received, Socket};

@@ -95,27 +95,25 @@ pub struct Network {
     files: &'static [(&'static str, &'static str)],
 }
 
-const SHORT_FLOWS: Network =
-    Network { text: include_str!("networks/short-flows.toml"), files: &[] };
-const SHARED_HOSTS: Network =
-    Network { text: include_str!("networks/shared-hosts.toml"), files: &[] };
+/// That of a file in `networks`, alone or with the CSV files in the folder of its name.
+macro_rules! network {
+    ($name:literal) => { network!($name, []) };
+    ($name:literal with CSV) => { network!($name, ["/links.csv", "/hosts.csv", "/flows.csv"]) };
+    ($name:literal, [$($file:literal),*]) => {
+        Network {
+            text: include_str!(concat!("networks/", $name, ".toml")),
+            files: &[
+                $((concat!($name, $file), include_str!(concat!("networks/", $name, $file)))),*
+            ],
+        }
+    };
+}
+
+const SHORT_FLOWS: Network = network!("short-flows");
+const SHARED_HOSTS: Network = network!("shared-hosts");
 /// Mesh and fat tree.
-const S4: Network = Network {
-    text: include_str!("networks/s4.toml"),
-    files: &[
-        ("s4/links.csv", include_str!("networks/s4/links.csv")),
-        ("s4/hosts.csv", include_str!("networks/s4/hosts.csv")),
-        ("s4/flows.csv", include_str!("networks/s4/flows.csv")),
-    ],
-};
-const S5: Network = Network {
-    text: include_str!("networks/s5.toml"),
-    files: &[
-        ("s5/links.csv", include_str!("networks/s5/links.csv")),
-        ("s5/hosts.csv", include_str!("networks/s5/hosts.csv")),
-        ("s5/flows.csv", include_str!("networks/s5/flows.csv")),
-    ],
-};
+const S4: Network = network!("s4" with CSV);
+const S5: Network = network!("s5" with CSV);
 const CODEL: &str = r#"link_defaults.queue={ discipline = "codel", limit = "2500000B" }"#;
 const FQ_CODEL: &str = r#"link_defaults.queue={ discipline = "fq-codel", limit = "2500000B" }"#;
 

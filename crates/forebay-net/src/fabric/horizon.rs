@@ -5,13 +5,19 @@ use super::{Driver, Fabric};
 use crate::early_transit::Guard;
 use alloc::vec::Vec;
 use forebay_base::{FlowId, Span, Time};
-use forebay_transport::{Connection, Role};
+use forebay_transport::{Connection, LINGER, Role};
 
 /// A horizon nearer than this is not worth a scan of the rings.
 const LEAST: Span = Span::from_millis(2);
 /// No horizon is further away. Early transit up to it may happen in one call, in which the run
 /// cannot end; and deadlines that hosts meet on the way stay in the agenda until their time.
-pub(super) const MOST: Span = Span::from_secs(1);
+const MOST: Span = Span::from_secs(1);
+
+/// From the end of a connection to when it is given back, at the next end of another. Its state
+/// does not matter any more then, neither to a host whose clock is behind that of the other.
+pub fn given_back_after() -> Span {
+    LINGER + MOST
+}
 
 /// See the module.
 pub struct Horizon {

@@ -9,7 +9,7 @@
 //! What step 2 does not take goes to [`Fabric::receive_other`]: fragments, foreign packets, packets
 //! for no one here.
 
-use super::horizon::MOST;
+use super::horizon::given_back_after;
 use super::link_set::{EarlyArrival, FirstLink, LinkSet, Maps, link_set};
 use super::{Deadline, Driver, End, Fabric, PacketEvent, Slot};
 use crate::early_transit::{ArrivalPath, Guard};
@@ -21,7 +21,7 @@ use alloc::vec;
 use forebay_base::{
     Arena, DropReason, Endpoint, FlowId, LinkId, NodeId, Packet, PacketRing, PortId, SocketId, Time,
 };
-use forebay_transport::{LINGER, Role};
+use forebay_transport::Role;
 
 /// What a host works with. A macro, for it borrows fields besides those of host and link.
 macro_rules! host_context {
@@ -420,12 +420,11 @@ impl<D: Driver> Fabric<D> {
         }
     }
 
-    /// Connections that ended a while ago are given back: whenever others end. Their state matters
-    /// no longer, neither to a host whose clock is behind that of the one where another ends.
+    /// Connections that ended a while ago are given back.
     #[cold]
     fn give_back(&mut self) {
         while let Some(&(at, id)) = self.ended.front()
-            && at + LINGER + MOST < self.now
+            && at + given_back_after() < self.now
         {
             self.ended.pop_front();
             let End { node, socket, .. } = self.ends[id.index()];

@@ -39,7 +39,7 @@ mod transit;
 pub use answers::{AnswerCounts, MAX_ANSWERS_PER_S};
 pub use driver::{Deadline, Driver, PacketEvent};
 pub use error::DriverError;
-pub use horizon::Horizon;
+pub use horizon::{Horizon, given_back_after};
 pub use ledger::Conservation;
 pub use mail::Mail;
 

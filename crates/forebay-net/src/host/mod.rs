@@ -160,7 +160,8 @@ impl Host {
             self.mark_all_ready(socket);
         }
     }
-    /// Give the connection of `socket` back, a while after its end. False if it is still needed.
+    /// Give the connection of `socket` back, a while after its end. False: ask again, it is still
+    /// needed.
     pub fn give_back(&mut self, socket: SocketId, cx: &mut HostContext<'_>) -> bool {
         self.sockets[socket.index()].give_back(cx)
     }
@@ -295,10 +296,11 @@ impl Socket {
             Life::Unborn | Life::Closed(_) => None,
         }
     }
-    /// Give a connection back that is over and not needed any more. False if it is.
+    /// Give a connection back that is over and not needed any more. False if it is needed, and will
+    /// not always be.
     fn give_back(&mut self, cx: &mut HostContext<'_>) -> bool {
         let Life::Open(connection) = &self.life else { return true };
-        let Some(closed) = connection.closed(cx.now) else { return false };
+        let Some(closed) = connection.closed(cx.now) else { return connection.stays_whole() };
         if self.role == Role::Client {
             cx.round_trips[usize::from(self.transport)].add(connection.round_trips(0));
         }

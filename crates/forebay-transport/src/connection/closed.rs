@@ -38,16 +38,21 @@ struct Moments {
 }
 
 impl Connection {
+    /// True of one over several paths, with bytes beyond a hole, or whose controller has a receiver
+    /// half, which may add to each ACK: nothing closes it after its end.
+    pub fn stays_whole(&self) -> bool {
+        self.multipath
+            || self.paths.first.has_feedback()
+            || self.arrived_bytes() != self.progress().received_bytes
+    }
     /// What is left of it at `now`; None as long as it is needed: [`LINGER`] after its end, while
-    /// something is to be sent now or later, and always of one over several paths, with bytes
-    /// beyond a hole, or whose controller has a receiver half, which may add to each ACK.
+    /// something is to be sent now or later, and always of one that [stays
+    /// whole](Connection::stays_whole).
     pub fn closed(&self, now: Time) -> Option<ClosedConnection> {
         let (cause, ended_at) = self.progress.ended?;
         let acts = self.next_timeout().is_some() || !self.has_nothing_to_send(0);
         let acts = acts && cause == EndCause::Finished;
-        let holds_bytes = self.arrived_bytes() != self.progress().received_bytes;
-        let stays = self.multipath || holds_bytes || self.paths.first.has_feedback();
-        if stays || acts || now < ended_at + LINGER {
+        if self.stays_whole() || acts || now < ended_at + LINGER {
             return None;
         }
         let mut counters = self.counters;
@@ -96,7 +101,7 @@ impl ClosedConnection {
     }
     /// As [`Connection::is_from_peer`].
     pub fn is_from_peer(&self, packet: &Packet) -> bool {
-        self.last_ack.is_for_sender_of(packet)
+        self.last_ack.is_from_peer(packet)
     }
     /// As [`Connection::outgoing_bytes`]: a segment of it may still wait somewhere.
     fn outgoing_bytes(&self, packet: &Packet) -> Range<u64> {

@@ -25,6 +25,12 @@ const DEFAULT_MSS: [u16; 2] = [536, 1220];
 /// Linux (`tcp_invalid_ratelimit`).
 const CHALLENGE_INTERVAL: Span = Span::from_millis(500);
 
+/// The packet came from this address and port.
+#[inline(always)]
+pub(super) fn is_from(Endpoint { addr, port }: Endpoint, packet: &Packet) -> bool {
+    packet.src() == addr && packet.ports().is_some_and(|(from, _)| from == port)
+}
+
 /// The half second of the last challenge ACK, and 1; 0: there was none.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct ChallengeLimit(u32);
@@ -133,8 +139,7 @@ impl Handshake {
     /// The packet came from the peer: from its address and its port.
     #[inline]
     pub(super) fn is_from_peer(&self, packet: &Packet) -> bool {
-        let Endpoint { addr, port } = self.remote;
-        packet.src() == addr && packet.ports().is_some_and(|(from, _)| from == port)
+        is_from(self.remote, packet)
     }
     #[inline]
     pub(super) fn is_server(&self) -> bool {

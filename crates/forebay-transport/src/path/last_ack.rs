@@ -1,8 +1,9 @@
 //! The last ACK of a path that is over.
 
 use super::Path;
-use super::handshake::ChallengeLimit;
+use super::handshake::{ChallengeLimit, is_from};
 use super::input::Incoming;
+use super::receiver::echo_after;
 use super::send::attach;
 use crate::api::Counters;
 use crate::config::TcpConfig;
@@ -68,10 +69,9 @@ impl Path {
 }
 
 impl LastAck {
-    /// It is for whoever sent `packet`.
-    pub(crate) fn is_for_sender_of(&self, packet: &Packet) -> bool {
-        let Endpoint { addr, port } = self.remote;
-        packet.src() == addr && packet.ports().is_some_and(|(from, _)| from == port)
+    /// The packet came from the peer.
+    pub(crate) fn is_from_peer(&self, packet: &Packet) -> bool {
+        is_from(self.remote, packet)
     }
     /// Offset of a segment of this end, near `about`.
     pub(crate) fn own_offset(&self, seq: u32, about: u64) -> Option<u64> {
@@ -125,10 +125,8 @@ impl LastAck {
     }
     fn note_mark(&mut self, segment: &Incoming, counters: &mut Counters) {
         let Some(policy) = self.ecn else { return };
-        let marked = segment.ecn == Ecn::Ce;
-        counters.ce_received += u64::from(marked);
-        let before = self.echoes_congestion && policy == EcnPolicy::Rfc3168;
-        self.echoes_congestion = marked || before && !segment.is(TcpFlags::CWR);
+        counters.ce_received += u64::from(segment.ecn == Ecn::Ce);
+        self.echoes_congestion = echo_after(policy, self.echoes_congestion, segment);
     }
     /// It is to be sent.
     pub(crate) fn is_due(&self) -> bool {

@@ -183,6 +183,10 @@ impl Path {
         self.handshake.refuse();
         self.refresh();
     }
+    /// The connection has ended: give memory back.
+    pub(crate) fn give_back(&mut self) {
+        self.sender.give_back();
+    }
     /// Send an ACK as soon as possible.
     pub(crate) fn demand_ack(&mut self) {
         self.receiver.demand_ack();
@@ -401,10 +405,6 @@ impl Path {
 
     // What reports see.
 
-    /// The connection has ended.
-    pub(crate) fn give_back(&mut self) {
-        self.sender.give_back();
-    }
     pub(crate) fn view(&self, config: &TcpConfig) -> PathView {
         let Path { sender, recovery, .. } = self;
         let controller = sender.controller();

@@ -232,11 +232,7 @@ impl Receiver {
     }
     fn note_mark(&mut self, policy: EcnPolicy, segment: &Incoming) {
         let (before, marked) = (self.echo_congestion, segment.ecn == Ecn::Ce);
-        self.echo_congestion = match policy {
-            // Section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
-            EcnPolicy::Rfc3168 => marked || before && !segment.is(TcpFlags::CWR),
-            EcnPolicy::Rfc8257 => marked,
-        };
+        self.echo_congestion = echo_after(policy, before, segment);
         if policy == EcnPolicy::Rfc8257 && marked != before {
             // As in Linux (dctcp_ece_ack_update): an ACK that waits goes first, and reports what
             // came before.
@@ -414,6 +410,16 @@ impl Receiver {
                 self.ranges.note_report(options);
             }
         }
+    }
+}
+
+/// ECE on what leaves after this segment; `before`: on what left before it.
+pub(super) fn echo_after(policy: EcnPolicy, before: bool, segment: &Incoming) -> bool {
+    let marked = segment.ecn == Ecn::Ce;
+    match policy {
+        // Section 6.1.3: CWR ends the echo, a mark on the same packet begins it anew.
+        EcnPolicy::Rfc3168 => marked || before && !segment.is(TcpFlags::CWR),
+        EcnPolicy::Rfc8257 => marked,
     }
 }
 

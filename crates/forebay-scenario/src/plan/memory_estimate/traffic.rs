@@ -6,12 +6,9 @@
 //! routers to which links lead that are faster together, and carry data.
 
 use forebay_base::{NodeId, PortId, Rate, Time};
-use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind};
+use forebay_net::{FlowSpec, LinkSpec, NetSpec, NodeKind, given_back_after};
 use forebay_transport::TcpConfig;
 
-/// From the end of a flow to when its connections are given back, at most: 200 ms, and how far
-/// hosts may be ahead of each other.
-const GIVEN_BACK_S: f64 = 1.2;
 /// Headers of a packet, in bytes.
 const HEADER_BYTES: u64 = 40;
 /// Some link holds flights of two flows at once sooner or later, which of a fluid it would not.
@@ -176,7 +173,8 @@ pub(super) fn open_flows(spec: &NetSpec) -> u64 {
     }
     let never = spec.flows.iter().filter(|flow| flow.paths.len() > 1).count() as u64;
     let span_s = starts_span_s(spec.flows.iter());
-    let ended = flows as f64 * (GIVEN_BACK_S / span_s.max(GIVEN_BACK_S));
+    let given_back_s = given_back_after().as_secs_f64();
+    let ended = flows as f64 * (given_back_s / span_s.max(given_back_s));
     let under_way = FLIGHTS as f64 * flows_at_once(spec, hops(spec));
     never.max((under_way + ended).ceil() as u64).min(flows)
 }
