@@ -311,8 +311,10 @@ pub(crate) enum ArrivalPath {
     Route,
     /// From a link of any kind into a host, and there is no observer.
     Host,
-    /// The same where the departures of what finds the link idle are known, and the host has one
-    /// socket, one interface, and a [`FifoLink`](crate::FifoLink) as its first link.
+    /// The same where the host has one socket and one interface, in a simulation.
+    HostSingle,
+    /// The same where the departures of what finds the link idle are known, and the first link of
+    /// the host is a [`FifoLink`](crate::FifoLink).
     HostEarlyTransit,
     /// Any other.
     General,
@@ -323,6 +325,11 @@ impl ArrivalPath {
     #[inline(always)]
     pub fn looks_ahead(self) -> bool {
         matches!(self, ArrivalPath::ForwardEarlyTransit | ArrivalPath::HostEarlyTransit)
+    }
+    /// True if the host at the end of the link goes its own fast path.
+    #[inline]
+    pub fn is_single(self) -> bool {
+        matches!(self, ArrivalPath::HostSingle | ArrivalPath::HostEarlyTransit)
     }
 }
 
@@ -382,6 +389,8 @@ impl Setting<'_> {
             Node::Router(AnyForwarding::PlainIp(_)) if fifo => ArrivalPath::Forward,
             Node::Router(_) => ArrivalPath::Route,
             Node::Host(_) if ahead => ArrivalPath::HostEarlyTransit,
+            // Strangers come from real wires, and replies to them go the general way.
+            Node::Host(host) if self.horizon && host.is_single() => ArrivalPath::HostSingle,
             Node::Host(_) => ArrivalPath::Host,
             Node::Elsewhere => ArrivalPath::General,
         }

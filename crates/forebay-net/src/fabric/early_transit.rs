@@ -66,8 +66,8 @@ impl<D: Driver> Fabric<D> {
     pub(super) fn early_transit_from_ring(&mut self, from: LinkId, mut travel: Travel) {
         match link_set!(self).advance(&mut travel) {
             End::Host => {
-                self.advance_host_to(&travel);
-                self.receive_single(Source::Ring(from), travel.link);
+                let node = self.advance_host_to(&travel);
+                self.receive_single(Source::Ring(from), travel.link, node);
             }
             End::Ring => link_set!(self).move_first(from, &travel),
             End::Drawn => link_set!(self).move_drawn(from, &travel),
@@ -86,13 +86,14 @@ impl<D: Driver> Fabric<D> {
         while let Some(EarlyArrival { link, arrival, packet }) = self.early_arrivals.front() {
             let link = *link;
             let travel = Travel::new(packet, link, *arrival, &self.driver, &self.arena);
-            self.advance_host_to(&travel);
-            self.receive_single(Source::Early, link);
+            let node = self.advance_host_to(&travel);
+            self.receive_single(Source::Early, link, node);
         }
     }
-    /// Advance a host to the arrival of a packet: first it does all that is due before.
+    /// Advance a host to the arrival of a packet: first it does all that is due before. Gives the
+    /// host.
     #[inline(always)]
-    pub(super) fn advance_host_to(&mut self, travel: &Travel) {
+    pub(super) fn advance_host_to(&mut self, travel: &Travel) -> NodeId {
         let node = self.links[travel.link.index()].to;
         // Its only link.
         let back = travel.link.opposite();
@@ -108,6 +109,7 @@ impl<D: Driver> Fabric<D> {
         self.latest = self.latest.max(travel.arrival);
         self.early_transit_events += 1;
         self.driver.passed(travel.arrival, travel.link, travel.signature, travel.ttl);
+        node
     }
     /// Do what the host `node`, which has one socket and one interface, does by itself before
     /// `until`. At equal times arrivals go first, then transmitters, then sockets.

@@ -4,14 +4,16 @@
 //!    [`Fabric::receive_any`].
 //! 2. [`Host::receive`] or [`Host::receive_single`]: the socket reads it where it lies.
 //! 3. It ends as delivered, or is dropped because the socket refused it.
-//! 4. [`Fabric::after_receive`] or [`Fabric::transmit_single`]: sockets send, deadlines are armed.
+//! 4. [`Fabric::after_receive`] or [`Fabric::transmit_alone`]: sockets send, deadlines are armed.
 //!
 //! What step 2 does not take goes to [`Fabric::receive_other`]: fragments, foreign packets, packets
 //! for no one here.
 
 use super::horizon::given_back_after;
-use super::link_set::{EarlyArrival, FirstLink, LinkSet, Maps, link_set};
-use super::{Deadline, Driver, End, Fabric, PacketEvent, Slot};
+use super::link_set::{
+    EarlyArrival, FirstLink, LinkSet, Maps, QueuedFirstLink, keeps_full, link_set,
+};
+use super::{Deadline, Driver, End, Fabric, PacketEvent};
 use crate::early_transit::{ArrivalPath, Guard};
 use crate::host::{EndId, Host, HostContext, Received};
 use crate::node::Node;
@@ -149,7 +151,7 @@ impl<D: Driver> Fabric<D> {
             self.driver.passed(now, link, packet.signature(&self.arena), packet.ttl());
         }
         if SINGLE {
-            self.receive_single(Source::Ring(link), link);
+            self.receive_single(Source::Ring(link), link, node);
         } else {
             self.receive_any(Source::Ring(link), node);
         }
@@ -161,12 +163,11 @@ impl<D: Driver> Fabric<D> {
             self.after_receive(node, received);
         }
     }
-    /// Steps 2 to 4 at a host with one socket and one interface, at the end of `link`.
+    /// Steps 2 to 4 at `node`, a host with one socket and one interface, at the end of `link`.
     #[inline(always)]
-    pub(super) fn receive_single(&mut self, source: Source, link: LinkId) {
-        let node = self.links[link.index()].to;
+    pub(super) fn receive_single(&mut self, source: Source, link: LinkId, node: NodeId) {
         if let Some(received) = self.receive::<true>(source, node) {
-            self.transmit_single(node, link.opposite(), received);
+            self.transmit_alone::<true>(node, link.opposite(), received);
         }
     }
     /// Steps 2 and 3, and all four of what is not a whole segment of a socket. Compiled anew for
@@ -231,9 +232,9 @@ impl<D: Driver> Fabric<D> {
     fn after_receive(&mut self, node: NodeId, Received { socket, ready, .. }: Received) {
         if ready {
             if let Node::Host(host) = &mut self.nodes[node.index()] {
-                host.take_room_at(); // not needed: the pump asks the host now
+                host.take_room_at(); // not needed: the host is asked now
             }
-            self.pump(node, socket);
+            self.transmit(node, socket);
         } else {
             self.sync_socket(node, socket);
             self.wake_ready_again(node);
@@ -248,12 +249,6 @@ impl<D: Driver> Fabric<D> {
             self.arm_transmitter(self.ports.link(node, PortId(0)), at);
         }
     }
-}
-
-/// True if the link takes any number of packets at an opportunity, and has room for one more.
-#[inline]
-fn keeps_full(slot: &Slot, now: Time) -> bool {
-    slot.link.takes_bursts() && slot.link.has_room(slot.mtu_bytes, now)
 }
 
 impl<D: Driver> Fabric<D> {
@@ -315,7 +310,7 @@ impl<D: Driver> Fabric<D> {
 
     /// The interface of a host in front of `link` may have room.
     pub(super) fn feed(&mut self, node: NodeId, link: LinkId) {
-        if self.links[link.opposite().index()].arrival_path == ArrivalPath::HostEarlyTransit {
+        if self.links[link.opposite().index()].arrival_path.is_single() {
             return self.feed_single(node, link);
         }
         self.with_host(node, |host, cx| host.pass_time(cx.now));
@@ -328,26 +323,87 @@ impl<D: Driver> Fabric<D> {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         host.pass_time(self.now);
         if let Some(received) = host.resume_single() {
-            self.transmit_single(node, link, received);
+            self.transmit_alone::<true>(node, link, received);
         }
     }
-    /// The only socket of `node` has taken a packet, and may have something to send over `link`.
+    /// A socket of `node` is ready: it sends, and others that are.
+    #[inline]
+    fn transmit(&mut self, node: NodeId, socket: SocketId) {
+        let [first, ..] = *self.ports.links_of(node) else { return };
+        match self.links[first.opposite().index()].arrival_path {
+            ArrivalPath::Host | ArrivalPath::HostSingle | ArrivalPath::HostEarlyTransit => {
+                let received = Received { socket, ready: false, refused: None };
+                self.transmit_alone::<false>(node, first, received);
+            }
+            _ => self.pump(node, socket),
+        }
+    }
+    /// A socket of `node` has taken a packet or is ready, and may have something to send over
+    /// `link`, the first of the host: see [`Host::transmit_alone`].
     #[inline(always)]
-    pub(super) fn transmit_single(&mut self, node: NodeId, link: LinkId, received: Received) {
+    pub(super) fn transmit_alone<const SINGLE: bool>(
+        &mut self,
+        node: NodeId,
+        link: LinkId,
+        received: Received,
+    ) {
+        if !self.links[link.index()].link.is_fifo() {
+            return self.transmit_queued::<SINGLE>(node, link, received);
+        }
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { links: link_set!(self), link, sent: &mut self.count.sent };
         let mut refused = None;
-        let (now, arena, workload) = (self.now, &mut self.arena, &self.workload);
-        let sent = host.transmit_single(now, received, arena, workload, &mut first, &mut refused);
-        let Some(sent) = sent else { return self.pump(node, SocketId(0)) };
+        let (now, arena, workload, socket) =
+            (self.now, &mut self.arena, &self.workload, received.socket);
+        let sent =
+            host.transmit_alone::<SINGLE>(now, received, arena, workload, &mut first, &mut refused);
+        let Some(sent) = sent else { return self.pump(node, socket) };
         if let Some(at) = sent.wake_at {
             self.arm_transmitter(link, at);
         }
         self.sync_end(sent.end, sent.timeout, sent.ended);
         if let Some(packet) = refused {
             self.send_new(node, link, Some(packet));
-            self.pump(node, SocketId(0));
+            self.pump(node, socket);
         }
+    }
+    /// The same over a queued link.
+    #[inline(never)]
+    fn transmit_queued<const SINGLE: bool>(
+        &mut self,
+        node: NodeId,
+        link: LinkId,
+        received: Received,
+    ) {
+        let Node::Host(host) = &mut self.nodes[node.index()] else { return };
+        let mut first = QueuedFirstLink {
+            slot: &mut self.links[link.index()],
+            edge: &mut self.edges[link.index()],
+            driver: &mut self.driver,
+            link,
+            sent: &mut self.count.sent,
+            drops: &mut self.drops,
+            split: &mut self.count.split,
+            overflowed: false,
+        };
+        let mut refused = None;
+        let (now, arena, workload, socket) =
+            (self.now, &mut self.arena, &self.workload, received.socket);
+        let sent =
+            host.transmit_alone::<SINGLE>(now, received, arena, workload, &mut first, &mut refused);
+        let overflowed = first.overflowed;
+        let Some(sent) = sent else { return self.pump(node, socket) };
+        if let Some(at) = sent.wake_at {
+            self.arm_transmitter(link, at);
+        }
+        self.sync_end(sent.end, sent.timeout, sent.ended);
+        let Some(packet) = refused else { return };
+        if overflowed {
+            self.on_overflow(node, link, packet);
+        } else {
+            self.send_new(node, link, Some(packet));
+        }
+        self.pump(node, socket);
     }
 }
 
@@ -372,7 +428,7 @@ impl<D: Driver> Fabric<D> {
             true
         });
         if due {
-            self.pump(node, socket);
+            self.transmit(node, socket);
         } else {
             self.sync_socket(node, socket);
         }

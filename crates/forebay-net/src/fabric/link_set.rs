@@ -6,7 +6,8 @@ use crate::host::Outlet;
 use crate::link::AnyLink;
 use crate::ports::PortTable;
 use alloc::collections::VecDeque;
-use forebay_base::{Addr, Arena, LinkId, NodeId, Packet, Signature, Time};
+use forebay_base::{Addr, Arena, DropLog, LinkId, NodeId, Packet, Signature, Time};
+use forebay_queue::{Overflow, PortContext};
 use forebay_router::{RouteKey, Routes};
 
 /// How packets find their next link.
@@ -376,9 +377,60 @@ impl<D: Driver> Outlet for FirstLink<'_, D> {
         }
     }
     #[inline(always)]
-    fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet> {
+    fn send(&mut self, now: Time, packet: Packet, arena: &mut Arena) -> Result<(), Packet> {
         self.links.send(now, self.link, packet, arena)?;
         *self.sent += 1;
         Ok(())
     }
+}
+
+/// The same where that link is a queued one.
+pub(super) struct QueuedFirstLink<'a, D> {
+    pub slot: &'a mut Slot,
+    pub edge: &'a mut Edge,
+    pub driver: &'a mut D,
+    pub link: LinkId,
+    pub sent: &'a mut u64,
+    pub drops: &'a mut DropLog,
+    pub split: &'a mut u64,
+    /// The packet that it gave back came to a full queue.
+    pub overflowed: bool,
+}
+
+impl<D: Driver> Outlet for QueuedFirstLink<'_, D> {
+    fn room_at(&mut self, now: Time) -> Option<(Time, bool)> {
+        if self.slot.link.waiting_packets(now) == 0 || keeps_full(self.slot, now) {
+            return None;
+        }
+        // A link that is down wakes the host when it is up again.
+        Some((self.slot.link.next_start().unwrap_or(Time::MAX), false))
+    }
+    fn send(&mut self, now: Time, packet: Packet, arena: &mut Arena) -> Result<(), Packet> {
+        if packet.wire_len() > self.slot.mtu_bytes {
+            return Err(packet);
+        }
+        *self.sent += 1;
+        let mut cx = PortContext { now, arena, drops: self.drops, split: self.split };
+        if let Err(Overflow(packet)) = self.slot.link.offer(packet, &mut cx) {
+            self.overflowed = true;
+            return Err(packet);
+        }
+        if let Some(at) = self.slot.link.next_arrival().filter(|at| *at < self.slot.armed_arrival) {
+            self.slot.armed_arrival = at;
+            self.driver.arm(Deadline::Arrival(self.link), at);
+        }
+        if let Some(at) = self.slot.link.next_transmitter()
+            && at < self.edge.armed_transmitter
+        {
+            self.edge.armed_transmitter = at;
+            self.driver.arm(Deadline::Transmitter(self.link), at);
+        }
+        Ok(())
+    }
+}
+
+/// True if the link takes any number of packets at an opportunity, and has room for one more.
+#[inline]
+pub(super) fn keeps_full(slot: &Slot, now: Time) -> bool {
+    slot.link.takes_bursts() && slot.link.has_room(slot.mtu_bytes, now)
 }

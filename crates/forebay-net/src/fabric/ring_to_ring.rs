@@ -122,8 +122,8 @@ impl<D: Driver> Fabric<D> {
         let Some(packet) = self.links[from.index()].link.first_arrived(now) else { return };
         let mut travel = Travel::new(packet, to, arrival, &self.driver, &self.arena);
         travel.ttl = ttl;
-        self.advance_host_to(&travel);
-        self.receive_single(Source::Ring(from), to);
+        let node = self.advance_host_to(&travel);
+        self.receive_single(Source::Ring(from), to, node);
         self.now = now; // the clock of the host is ahead, not that of the router
     }
     /// The same where the next link may have no room for it, or must report when it has left.

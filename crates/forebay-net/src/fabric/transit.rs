@@ -121,7 +121,9 @@ impl<D: Driver> Fabric<D> {
         match path {
             ArrivalPath::Route => self.route_in_ring(now, link),
             ArrivalPath::Host => self.arrive_in_ring::<false>(now, link),
-            ArrivalPath::HostEarlyTransit => self.arrive_in_ring::<true>(now, link),
+            ArrivalPath::HostSingle | ArrivalPath::HostEarlyTransit => {
+                self.arrive_in_ring::<true>(now, link);
+            }
             _ => self.pass_any(now, link),
         }
     }

@@ -394,12 +394,6 @@ impl Interface {
             self.ready.push_back(entry as u32);
         }
     }
-    /// The only entry has nothing to send.
-    #[inline]
-    pub fn clear_only(&mut self) {
-        self.entries[0].queued = false;
-        self.ready.clear();
-    }
 }
 
 impl Host {
@@ -478,6 +472,16 @@ impl<T> InlineOne<T> {
             InlineOne::One(first) => InlineOne::Many(Vec::from([first, item])),
         };
     }
+    /// The element, if there is one and no other.
+    #[inline(always)]
+    pub fn only(&self) -> Option<&T> {
+        if let InlineOne::One(one) = self { Some(one) } else { None }
+    }
+    /// The same, to change it.
+    #[inline(always)]
+    pub fn only_mut(&mut self) -> Option<&mut T> {
+        if let InlineOne::One(one) = self { Some(one) } else { None }
+    }
 }
 
 impl<T> Deref for InlineOne<T> {
@@ -510,6 +514,7 @@ mod tests {
         let mut list = Vec::new();
         for item in 0..5 {
             assert_eq!(*inline, *list);
+            assert_eq!(inline.only(), if let [only] = &list[..] { Some(only) } else { None });
             inline.push(item);
             list.push(item);
             inline[0] = 7;

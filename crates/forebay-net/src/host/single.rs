@@ -1,9 +1,10 @@
 //! The fast path of a host with one socket and one interface.
 //!
 //! It is open to a host for which [`Host::is_single`] holds. Nothing is looked up and no turns are
-//! kept: [`Host::receive_single`], then [`Host::transmit_single`], which sends while the interface
+//! kept: [`Host::receive_single`], then [`Host::transmit_alone`], which sends while the interface
 //! has room. What [`Host::receive_single`] does not take goes the general way. The results are
-//! those of [`Host::receive`] and [`Host::pull`].
+//! those of [`Host::receive`] and [`Host::pull`]. With several sockets, [`Host::receive`] comes
+//! first, and the second step is the same while one of them is ready.
 //!
 //! # A question that is put off, because its answer is known
 //!
@@ -14,7 +15,7 @@
 //!
 //! Two fields of the host hold this:
 //!
-//! - `deferred` is set by `defer_until_window` and `transmit_single`. What happens next at the host
+//! - `deferred` is set by `defer_until_window` and `transmit_alone`. What happens next at the host
 //!   clears it: `pass_time`, `pass_time_to_arrival`, `receive_single`.
 //! - `room_at` is set by `pass_time_to_arrival`, if the interface has no room yet. `take_room_at`
 //!   clears it in the same event.
@@ -33,7 +34,7 @@ pub(crate) trait Outlet {
     /// is room then; None: there is room now.
     fn room_at(&mut self, now: Time) -> Option<(Time, bool)>;
     /// Take a packet that was just made, or give it back: then it needs the general way.
-    fn send(&mut self, now: Time, packet: Packet, arena: &Arena) -> Result<(), Packet>;
+    fn send(&mut self, now: Time, packet: Packet, arena: &mut Arena) -> Result<(), Packet>;
 }
 
 /// The only socket of a host has sent what it could.
@@ -54,19 +55,14 @@ impl Host {
         let entries = self.interfaces.first().map_or(0, |interface| interface.entries.len());
         self.sockets.len() == 1 && self.interfaces.len() == 1 && entries == 1
     }
-    /// The address and port of the only socket: the first port of the only interface.
-    #[inline]
-    fn only_endpoint(&self) -> Option<(Addr, u16)> {
-        self.interfaces.first().map(|interface| (interface.addr, FIRST_PORT))
-    }
     /// When the only socket times out; [`Time::MAX`] if it does not.
     #[inline]
     pub(crate) fn times_out_at(&self) -> Time {
-        self.sockets.first().and_then(Socket::next_timeout).unwrap_or(Time::MAX)
+        self.sockets.only().and_then(Socket::next_timeout).unwrap_or(Time::MAX)
     }
 
     /// A packet came. If it is a whole TCP segment for the only socket, the socket reads it where
-    /// it lies; the caller then ends the packet, and [`Host::transmit_single`] must follow. None,
+    /// it lies; the caller then ends the packet, and [`Host::transmit_alone`] must follow. None,
     /// and nothing has happened to the packet, if it is anything else: [`Host::receive_other`] must
     /// follow.
     #[inline(always)]
@@ -75,11 +71,12 @@ impl Host {
         packet: &Packet,
         cx: &mut HostContext<'_>,
     ) -> Option<Received> {
-        let is_for_it = Some((packet.dst(), packet.ports()?.1)) == self.only_endpoint();
+        let is_for_it =
+            packet.dst() == self.interfaces.only()?.addr && packet.ports()?.1 == FIRST_PORT;
         if !is_for_it || packet.kind() != Kind::Tcp {
             return None;
         }
-        let socket = self.sockets.first_mut()?;
+        let socket = self.sockets.only_mut()?;
         let transport = socket.transport;
         let Some(connection) = socket.connection_for_packet(cx, packet) else {
             return self.receive_late(packet, cx);
@@ -110,14 +107,15 @@ impl Host {
     /// There is room for a socket that waits for it. None if it does not wait.
     #[inline]
     pub(crate) fn resume_single(&self) -> Option<Received> {
-        let waits = self.interfaces[0].entries[0].queued;
+        let waits = self.interfaces.only()?.entries.only()?.queued;
         waits.then_some(Received { socket: SocketId(0), ready: false, refused: None })
     }
-    /// The only socket sends while there is room. `refused` is what its outlet gave back, if it
-    /// did: the socket may have more to send then. None, and nothing has happened, if its
-    /// connection is over: [`Host::pull`] has its last ACK.
+    /// The socket of `received` sends while there is room. `refused` is what its outlet gave back,
+    /// if it did: the socket may have more to send then. None, and nothing has happened, if its
+    /// connection is over, or it is not the only one that is ready at the only interface: then
+    /// [`Host::pull`] knows whose turn it is. `SINGLE`: it is the only socket.
     #[inline(always)]
-    pub(crate) fn transmit_single(
+    pub(crate) fn transmit_alone<const SINGLE: bool>(
         &mut self,
         now: Time,
         received: Received,
@@ -126,15 +124,28 @@ impl Host {
         outlet: &mut impl Outlet,
         refused: &mut Option<Packet>,
     ) -> Option<SingleTransmitted> {
-        let (socket, interface) = (&mut self.sockets[0], &mut self.interfaces[0]);
+        let interface = self.interfaces.only_mut()?;
+        let (number, entry, socket) = if SINGLE {
+            (0, interface.entries.only_mut()?, self.sockets.only_mut()?)
+        } else {
+            let number = *interface.ready.front().filter(|_| interface.ready.len() == 1)?;
+            let entry = &mut interface.entries[number as usize];
+            if entry.socket != received.socket {
+                return None;
+            }
+            (number, entry, &mut self.sockets[received.socket.index()])
+        };
         let end = socket.end();
         let Life::Open(connection) = &mut socket.life else { return None };
+        if !SINGLE && !connection.is_single() {
+            return None;
+        }
         let mut wake_at = None;
-        let mut ready = received.ready || interface.entries[0].queued;
+        let mut ready = received.ready || entry.queued;
         while ready {
             if let Some((at, room)) = outlet.room_at(now) {
                 if room && connection.awaits_window(now, 0) {
-                    self.deferred = Some(Deferred { at, entry: 0 });
+                    self.deferred = Some(Deferred { at, entry: number });
                     ready = false;
                 } else {
                     wake_at = Some(at);
@@ -160,10 +171,9 @@ impl Host {
         }
         let ended = connection.is_ended();
         let timeout = next_timeout(connection, socket.app.as_deref());
-        if ready {
-            interface.mark_ready(0);
-        } else if interface.entries[0].queued {
-            interface.clear_only();
+        if ready != entry.queued {
+            entry.queued = ready;
+            if ready { interface.ready.push_back(number) } else { interface.ready.clear() }
         }
         Some(SingleTransmitted { end, wake_at, timeout, ended })
     }
@@ -229,7 +239,7 @@ impl Host {
     /// When the only interface has room for an entry that an arrival has made ready again; None if
     /// no arrival did. The fabric takes it after `receive` and `receive_other`, whatever they
     /// return. If it does not ask the host for packets in the same event, it must wake the host at
-    /// that time. `receive_single` sets none: `transmit_single` follows it and asks.
+    /// that time. `receive_single` sets none: `transmit_alone` follows it and asks.
     #[inline]
     pub fn take_room_at(&mut self) -> Option<Time> {
         self.room_at.take()

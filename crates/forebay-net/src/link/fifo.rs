@@ -259,7 +259,7 @@ impl FifoLink {
         self.ring.is_empty()
     }
     /// See [`crate::AnyLink::waiting_packets`].
-    #[inline]
+    #[inline(always)] // once for each packet of a host
     pub fn waiting_packets(&mut self, now: Time) -> u64 {
         self.waits.bring_up_to_date(now);
         self.waits.packets()

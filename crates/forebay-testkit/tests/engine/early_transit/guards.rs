@@ -3,7 +3,7 @@
 
 use super::engine::{Engine, Reading, Run};
 use super::horizon;
-use super::networks::{diamond, fork, halves, inrpp, managed_answers, odd, row, steady};
+use super::networks::{diamond, fork, halves, inrpp, odd, row, slower_answers, steady};
 use forebay_base::{Rng, Stream, Time};
 use forebay_net::{Guard, Guards, NetSpec};
 use forebay_testkit::random;
@@ -63,7 +63,7 @@ fn case(guard: Guard, n: u64) -> Case {
         Guard::OffRoute => Case::new(fork().spec),
         Guard::UpstreamHere => Case::divided(halves(false).spec),
         Guard::LastLinkHere => Case::divided(halves(true).spec),
-        Guard::FirstLinkFifo => Case::new(managed_answers().spec),
+        Guard::FirstLinkFifo => Case::new(slower_answers().spec),
         Guard::Unobserved => Case::random(row(n), n).observed(),
         Guard::SingleUpstream
         | Guard::Gate

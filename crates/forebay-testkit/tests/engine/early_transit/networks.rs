@@ -2,10 +2,8 @@
 
 use forebay_base::{IpVersion, NodeId, Packet, PortId, Rate, Rng, Span, Stream, Time};
 use forebay_cc::{AnyController, Init, Spec, TABLE};
-use forebay_net::{
-    ForwardingSpec, LinkSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, SchemeSpec,
-};
-use forebay_queue::{DISCIPLINES, Limit};
+use forebay_net::{ForwardingSpec, NetEvent, NetSpec, Network, NodeKind, QueueSpec, SchemeSpec};
+use forebay_queue::Limit;
 use forebay_router::{Forwarding, NodeContext, PlainIp, Sends, Verdict, inrpp};
 use forebay_testkit::random;
 use forebay_testkit::world::{World, link};
@@ -264,16 +262,13 @@ pub fn halves(crossed: bool) -> World {
     world
 }
 
-/// Two hosts, one of which answers through CoDel.
-pub fn managed_answers() -> World {
+/// Two hosts, one of which answers over a link that becomes slower.
+pub fn slower_answers() -> World {
     let mut world = World::new();
     let (a, b) = (world.host("a"), world.host("b"));
-    let wire = link(Rate::mbps(10), Span::from_millis(5), 100_000);
-    let codel = DISCIPLINES.iter().find(|entry| entry.name == "codel").expect("in the table");
-    let make = Arc::new(|init| (codel.spec)().build(init));
-    let queue = QueueSpec::Custom(Limit::Bytes(100_000), make);
-    world.join_with(a, b, wire.clone(), LinkSpec { queue, ..wire });
+    let answers = world.join(a, b, link(Rate::mbps(10), Span::from_millis(5), 100_000)).opposite();
     let transport = world.transport("newreno", PRESETS[0].config, newreno);
     world.flow((a, b), Time::ZERO, Some(400_000), transport);
+    world.event(Time::from_millis(100), NetEvent::Rate(answers, Rate::clamped(100_000)));
     world
 }
