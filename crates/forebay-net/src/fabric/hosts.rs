@@ -151,7 +151,9 @@ impl<D: Driver> Fabric<D> {
             self.driver.passed(now, link, packet.signature(&self.arena), packet.ttl());
         }
         if SINGLE {
-            self.receive_single(Source::Ring(link), link, node);
+            if let Some(received) = self.receive::<true>(Source::Ring(link), node) {
+                self.transmit_alone::<true>(node, link.opposite(), received);
+            }
         } else {
             self.receive_any(Source::Ring(link), node);
         }
@@ -163,11 +165,12 @@ impl<D: Driver> Fabric<D> {
             self.after_receive(node, received);
         }
     }
-    /// Steps 2 to 4 at `node`, a host with one socket and one interface, at the end of `link`.
+    /// Steps 2 to 4 at `node`, a host with one socket and one interface, whose first link is no
+    /// queued one, at the end of `link`.
     #[inline(always)]
     pub(super) fn receive_single(&mut self, source: Source, link: LinkId, node: NodeId) {
         if let Some(received) = self.receive::<true>(source, node) {
-            self.transmit_alone::<true>(node, link.opposite(), received);
+            self.transmit_at_once::<true>(node, link.opposite(), received);
         }
     }
     /// Steps 2 and 3, and all four of what is not a whole segment of a socket. Compiled anew for
@@ -347,9 +350,20 @@ impl<D: Driver> Fabric<D> {
         link: LinkId,
         received: Received,
     ) {
-        if !self.links[link.index()].link.is_fifo() {
-            return self.transmit_queued::<SINGLE>(node, link, received);
+        if self.links[link.index()].link.is_fifo() {
+            self.transmit_at_once::<SINGLE>(node, link, received);
+        } else {
+            self.transmit_queued::<SINGLE>(node, link, received);
         }
+    }
+    /// The same over a link that schedules at once what it takes.
+    #[inline(always)]
+    fn transmit_at_once<const SINGLE: bool>(
+        &mut self,
+        node: NodeId,
+        link: LinkId,
+        received: Received,
+    ) {
         let Node::Host(host) = &mut self.nodes[node.index()] else { return };
         let mut first = FirstLink { links: link_set!(self), link, sent: &mut self.count.sent };
         let mut refused = None;
