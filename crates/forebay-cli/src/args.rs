@@ -537,7 +537,7 @@ quiet machine. FOREBAY_HUGE_PAGES=0 measures without huge pages.")]
 pub struct BenchArgs {
     /// What a thread passes on over real interfaces, in place of the benchmarks
     #[arg(value_name = "live", value_parser = ["live"])]
-    #[arg(conflicts_with_all = ["only", "threads", "data", "compare"])]
+    #[arg(conflicts_with_all = ["only", "threads", "memory", "data", "compare"])]
     pub live: Option<String>,
     /// Print one JSON object, and nothing else
     #[arg(long)]
@@ -548,6 +548,10 @@ pub struct BenchArgs {
     /// Threads per run; one goes on where more are not faster
     #[arg(long, value_name = "N", default_value = "1", value_parser = threads)]
     pub threads: usize,
+    /// Memory that scale and chain may take, such as 24GiB [default: what the system has
+    /// available]
+    #[arg(long, value_name = "SIZE", value_parser = memory)]
+    pub memory: Option<u64>,
     /// Show the figures of this file, which `bench --json` wrote, beside those of now
     #[arg(long, value_name = "FILE", conflicts_with = "json")]
     pub compare: Option<PathBuf>,

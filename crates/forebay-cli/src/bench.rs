@@ -40,6 +40,7 @@ pub fn bench(args: &BenchArgs, out: &mut impl Write, paint: Paint) -> Result<(),
         data: args.data.as_ref(),
         min_cpu_s: MIN_CPU_S,
         threads: args.threads,
+        memory_bytes: args.memory,
         cancel: Some(&cancel),
         progress: Some(&tell),
     };

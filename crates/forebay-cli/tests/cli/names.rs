@@ -219,6 +219,13 @@ fn a_benchmark_says_on_which_machine_others_were_measured() {
 }
 
 #[test]
+fn a_benchmark_that_does_not_fit_into_memory_is_refused() {
+    let refused = Desk::new().forebay(&["bench", "--only", "scale-4", "--memory", "10MiB"]);
+    assert_eq!((refused.code, refused.stdout.as_str()), (2, ""));
+    assert!(refused.stderr.contains("and 10 MiB are available"), "{}", refused.stderr);
+}
+
+#[test]
 fn a_benchmark_without_its_files_says_what_is_missing() {
     let desk = Desk::new();
     let done = desk.forebay(&["bench", "--only", "s3"]).ok();

@@ -140,6 +140,9 @@ pub struct BenchOptions<'a> {
     pub min_cpu_s: f64,
     /// Threads in each run, where its network can be divided among that many.
     pub threads: usize,
+    /// Memory that a benchmark of the scale series may take, in bytes; None: what the system has
+    /// available.
+    pub memory_bytes: Option<u64>,
     /// Set by a caller to stop it.
     pub cancel: Option<&'a AtomicBool>,
     /// Receives the name of each scenario before it runs.
@@ -488,7 +491,8 @@ fn run_generated(
     let mut building = Cost::new(Some(CLOCKS));
     let (spec, _) = building.charge(|| network(flows, 1));
     let estimate = MemoryEstimate::of(&spec, options.threads);
-    check(estimate, memory::available_bytes()).map_err(|error| BenchError::Memory(name, error))?;
+    let available = options.memory_bytes.or_else(memory::available_bytes);
+    check(estimate, available).map_err(|error| BenchError::Memory(name, error))?;
     let (built, _) = building.charge(|| {
         let (cpu_clock, wall_clock) = (Some(CLOCKS.cpu), Some(CLOCKS.wall));
         let of_run = Options { threads: options.threads, without_hash, ..Options::default() };

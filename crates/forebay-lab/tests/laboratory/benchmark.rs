@@ -11,6 +11,7 @@ fn bench_only(names: &[&str]) -> Result<BenchReport, BenchError> {
         data,
         min_cpu_s: 0.0,
         threads: 1,
+        memory_bytes: None,
         cancel: None,
         progress: None,
     })
