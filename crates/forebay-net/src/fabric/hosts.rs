@@ -15,7 +15,7 @@ use super::link_set::{
 };
 use super::{Deadline, Driver, End, Fabric, PacketEvent};
 use crate::early_transit::{ArrivalPath, Guard};
-use crate::host::{EndId, Host, HostContext, Received};
+use crate::host::{EndId, Host, HostContext, Received, SingleTransmitted};
 use crate::node::Node;
 use alloc::collections::VecDeque;
 use alloc::sync::Arc;
@@ -332,7 +332,9 @@ impl<D: Driver> Fabric<D> {
     /// A socket of `node` is ready: it sends, and others that are.
     #[inline]
     fn transmit(&mut self, node: NodeId, socket: SocketId) {
-        let [first, ..] = *self.ports.links_of(node) else { return };
+        let Some(&first) = self.ports.links_of(node).first() else {
+            return self.pump(node, socket);
+        };
         match self.links[first.opposite().index()].arrival_path {
             ArrivalPath::Host | ArrivalPath::HostSingle | ArrivalPath::HostEarlyTransit => {
                 let received = Received { socket, ready: false, refused: None };
@@ -372,10 +374,7 @@ impl<D: Driver> Fabric<D> {
         let sent =
             host.transmit_alone::<SINGLE>(now, received, arena, workload, &mut first, &mut refused);
         let Some(sent) = sent else { return self.pump(node, socket) };
-        if let Some(at) = sent.wake_at {
-            self.arm_transmitter(link, at);
-        }
-        self.sync_end(sent.end, sent.timeout, sent.ended);
+        self.note_transmitted(link, &sent);
         if let Some(packet) = refused {
             self.send_new(node, link, Some(packet));
             self.pump(node, socket);
@@ -407,10 +406,7 @@ impl<D: Driver> Fabric<D> {
             host.transmit_alone::<SINGLE>(now, received, arena, workload, &mut first, &mut refused);
         let overflowed = first.overflowed;
         let Some(sent) = sent else { return self.pump(node, socket) };
-        if let Some(at) = sent.wake_at {
-            self.arm_transmitter(link, at);
-        }
-        self.sync_end(sent.end, sent.timeout, sent.ended);
+        self.note_transmitted(link, &sent);
         let Some(packet) = refused else { return };
         if overflowed {
             self.on_overflow(node, link, packet);
@@ -418,6 +414,14 @@ impl<D: Driver> Fabric<D> {
             self.send_new(node, link, Some(packet));
         }
         self.pump(node, socket);
+    }
+    /// Arm what a socket asks for that has sent what it could over `link`; note its end.
+    #[inline(always)]
+    fn note_transmitted(&mut self, link: LinkId, sent: &SingleTransmitted) {
+        if let Some(at) = sent.wake_at {
+            self.arm_transmitter(link, at);
+        }
+        self.sync_end(sent.end, sent.timeout, sent.ended);
     }
 }
 

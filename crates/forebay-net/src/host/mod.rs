@@ -16,7 +16,7 @@ mod listeners;
 mod receive;
 mod single;
 pub use receive::Received;
-pub(crate) use single::Outlet;
+pub(crate) use single::{Outlet, SingleTransmitted};
 
 use crate::app::App;
 use crate::reassembly::{Reassembly, ReassemblyLimits};
