@@ -260,20 +260,13 @@ impl<D: Driver> LinkSet<'_, D> {
 
     /// Keep a packet that was scheduled on a link which loses or shakes it.
     #[inline(never)]
-    pub fn keep_drawn(mut self, mut packet: Packet, link: LinkId, arrival: Time, ttl: u8) {
+    pub fn keep_drawn(self, mut packet: Packet, link: LinkId, arrival: Time, ttl: u8) {
         packet.set_ttl(ttl);
         let slot = &mut self.links[link.index()];
         if let AnyLink::Fifo(fifo) = &mut slot.link {
             fifo.keep(packet, arrival);
         }
-        if slot.link.next_arrival().is_some_and(|at| at < slot.armed_arrival) {
-            self.arm_next_arrival(link);
-        }
-        let armed = &mut self.edges[link.index()].armed_transmitter;
-        if let Some(at) = self.links[link.index()].link.next_transmitter().filter(|at| at < armed) {
-            *armed = at;
-            self.driver.arm(Deadline::Transmitter(link), at);
-        }
+        arm_earlier(slot, &mut self.edges[link.index()], self.driver, link);
     }
     /// The same with the first packet of `from`.
     #[inline(never)]
@@ -415,17 +408,26 @@ impl<D: Driver> Outlet for QueuedFirstLink<'_, D> {
             self.overflowed = true;
             return Err(packet);
         }
-        if let Some(at) = self.slot.link.next_arrival().filter(|at| *at < self.slot.armed_arrival) {
-            self.slot.armed_arrival = at;
-            self.driver.arm(Deadline::Arrival(self.link), at);
-        }
-        if let Some(at) = self.slot.link.next_transmitter()
-            && at < self.edge.armed_transmitter
-        {
-            self.edge.armed_transmitter = at;
-            self.driver.arm(Deadline::Transmitter(self.link), at);
-        }
+        arm_earlier(self.slot, self.edge, self.driver, self.link);
         Ok(())
+    }
+}
+
+/// Arm what a link does next, where that is before what is armed.
+#[inline(always)]
+pub(super) fn arm_earlier<D: Driver>(
+    slot: &mut Slot,
+    edge: &mut Edge,
+    driver: &mut D,
+    link: LinkId,
+) {
+    if let Some(at) = slot.link.next_arrival().filter(|&at| at < slot.armed_arrival) {
+        slot.armed_arrival = at;
+        driver.arm(Deadline::Arrival(link), at);
+    }
+    if let Some(at) = slot.link.next_transmitter().filter(|&at| at < edge.armed_transmitter) {
+        edge.armed_transmitter = at;
+        driver.arm(Deadline::Transmitter(link), at);
     }
 }
 

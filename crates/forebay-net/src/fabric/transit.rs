@@ -1,7 +1,7 @@
 //! Links: arrivals from them, and packets that are put on them.
 
 use super::hosts::Source;
-use super::link_set::{LinkSet, Maps, Travel, link_set};
+use super::link_set::{LinkSet, Maps, Travel, arm_earlier, link_set};
 use super::{Deadline, Driver, Fabric, PacketEvent, Slot};
 use crate::early_transit::ArrivalPath;
 use crate::link::AnyLink;
@@ -318,14 +318,8 @@ impl<D: Driver> Fabric<D> {
     #[inline]
     pub(super) fn sync_link(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
-        if let Some(at) = slot.link.next_arrival().filter(|&at| at < slot.armed_arrival) {
-            slot.armed_arrival = at;
-            self.driver.arm(Deadline::Arrival(link), at);
-        }
-        if let Some(at) = slot.link.next_transmitter() {
-            self.arm_transmitter(link, at);
-        }
-        if self.links[link.index()].link.is_newly_deferred() {
+        arm_earlier(slot, &mut self.edges[link.index()], &mut self.driver, link);
+        if slot.link.is_newly_deferred() {
             self.deferred.push(link);
         }
     }
