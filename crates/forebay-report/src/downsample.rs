@@ -108,52 +108,62 @@ fn four_of(bucket: &[Sample]) -> impl Iterator<Item = Sample> + use<'_> {
 #[derive(Clone, Debug)]
 pub(super) struct Rate {
     window_ns: i64,
-    /// Start of the window under way, and the count then; None before the first sample.
-    edge: Option<(i64, f64)>,
+    /// The window under way; None before the first sample.
+    window: Option<Window>,
     latest: (i64, f64),
+}
+
+/// A window under way.
+#[derive(Clone, Copy, Debug)]
+struct Window {
+    start_ns: i64,
+    end_ns: i64,
+    /// The count at its start.
+    base: f64,
 }
 
 impl Rate {
     /// Windows begin at multiples of `window_ns`.
     pub fn new(window_ns: i64) -> Rate {
         assert!(window_ns > 0, "a window takes time");
-        Rate { window_ns, edge: None, latest: (0, 0.0) }
+        Rate { window_ns, window: None, latest: (0, 0.0) }
     }
     /// The count was `value` at `t_ns`: `emit` receives each window that ended, by its number and
     /// units per second.
     ///
     /// A window counts up to the last sample in it. The first begins with the first sample.
     pub fn push(&mut self, t_ns: i64, value: f64, mut emit: impl FnMut(i64, f64)) {
-        let Some((mut start_ns, mut base)) = self.edge else {
-            (self.edge, self.latest) = (Some((t_ns, value)), (t_ns, value));
-            return;
-        };
-        loop {
-            let end_ns = (start_ns.div_euclid(self.window_ns) + 1) * self.window_ns;
-            if t_ns < end_ns {
-                break;
-            }
-            let counted = if t_ns == end_ns { value } else { self.latest.1 };
-            emit(self.number(start_ns), (counted - base) * 1e9 / self.window_ns as f64);
-            (start_ns, base) = (end_ns, counted);
+        let before = std::mem::replace(&mut self.latest, (t_ns, value)).1;
+        let mut window = self.window.unwrap_or_else(|| self.window_at(t_ns, value));
+        while t_ns >= window.end_ns {
+            let counted = if t_ns == window.end_ns { value } else { before };
+            emit(self.number(window), self.per_second(window, counted));
+            window = self.window_at(window.end_ns, counted);
         }
-        (self.edge, self.latest) = (Some((start_ns, base)), (t_ns, value));
+        self.window = Some(window);
     }
     /// The count stays as it is until `t_ns`.
     pub fn hold(&mut self, t_ns: i64, emit: impl FnMut(i64, f64)) {
-        if self.edge.is_some() {
+        if self.window.is_some() {
             self.push(t_ns.max(self.latest.0), self.latest.1, emit);
         }
     }
     /// No sample follows: the window under way counts as a whole one.
     pub fn finish(&self, mut emit: impl FnMut(i64, f64)) {
-        if let Some((start_ns, base)) = self.edge.filter(|(start_ns, _)| self.latest.0 > *start_ns)
-        {
-            emit(self.number(start_ns), (self.latest.1 - base) * 1e9 / self.window_ns as f64);
+        if let Some(window) = self.window.filter(|window| self.latest.0 > window.start_ns) {
+            emit(self.number(window), self.per_second(window, self.latest.1));
         }
     }
-    fn number(&self, start_ns: i64) -> i64 {
-        start_ns.div_euclid(self.window_ns)
+    /// The window with the time `start_ns`, from then on.
+    fn window_at(&self, start_ns: i64, base: f64) -> Window {
+        let end_ns = (start_ns.div_euclid(self.window_ns) + 1) * self.window_ns;
+        Window { start_ns, end_ns, base }
+    }
+    fn number(&self, window: Window) -> i64 {
+        window.start_ns.div_euclid(self.window_ns)
+    }
+    fn per_second(&self, window: Window, counted: f64) -> f64 {
+        (counted - window.base) * 1e9 / self.window_ns as f64
     }
 }
 

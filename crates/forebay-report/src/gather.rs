@@ -62,12 +62,12 @@ impl From<Series> for Metric {
 impl Metric {
     /// What a row is of; None for a name that says nothing here.
     fn parse(row: &SeriesRow<'_>) -> Option<Metric> {
-        if let Some(series) = Series::by_name(row.metric) {
+        if let Some(series) = Series::by_name(row.metric()) {
             return Some(Metric::Known(series));
         }
         let text = |bytes| std::str::from_utf8(bytes).ok().map(str::to_string);
-        let name = row.metric.strip_prefix(PUBLISHED.as_bytes())?;
-        Some(Metric::Published { name: text(name)?, unit: text(row.unit)? })
+        let name = row.metric().strip_prefix(PUBLISHED.as_bytes())?;
+        Some(Metric::Published { name: text(name)?, unit: text(row.unit())? })
     }
 
     /// Of a count, what one in a second is drawn as: a byte as 8 bits.
@@ -180,14 +180,14 @@ impl<'a> Gatherer<'a> {
     /// more.
     pub fn push(&mut self, row: &SeriesRow<'_>) {
         let metrics = &mut self.metrics;
-        let metric = place(&mut self.known_metrics, row.series_number, || {
+        let metric = place(&mut self.known_metrics, row.series_number(), || {
             metrics.push(Metric::parse(row)?);
             Some(metrics.len() - 1)
         });
         let Some(metric) = metric else { return };
         let entities = &mut self.entities;
-        let entity = place(&mut self.known_entities, row.entity_number, || {
-            entities.push((Entity::parse(row.entity)?, Vec::new()));
+        let entity = place(&mut self.known_entities, row.entity_number(), || {
+            entities.push((Entity::parse(row.entity())?, Vec::new()));
             Some(entities.len() - 1)
         });
         let Some(entity) = entity else { return };
@@ -291,6 +291,7 @@ impl Emit<'_, '_> {
 
 #[cfg(test)]
 mod tests {
+    use super::super::parquet_rows::Known as File;
     use super::*;
 
     #[test]
@@ -309,38 +310,13 @@ mod tests {
         assert_eq!(Entity::parse(b"port/\xff"), None);
     }
 
-    fn row<'a>(t_ms: i64, entity: &'a str, metric: &'a str, value: f64) -> SeriesRow<'a> {
-        let number = |names: &[&str], name| names.iter().position(|n| *n == name).unwrap() as u32;
-        let entity_number = number(&["port/a-b", "flow/1", "flow/2", "cell/2"], entity);
-        let metrics = [
-            "transmitted_bytes",
-            "kickass_pieces",
-            "received_bytes",
-            "of_a_later_version",
-            "queue_bytes",
-        ];
-        let series_number = number(&metrics, metric);
-        let (entity, metric) = (entity.as_bytes(), metric.as_bytes());
-        SeriesRow {
-            protocol: b"x",
-            seed: 1,
-            t_ns: t_ms * 1_000_000,
-            entity,
-            metric,
-            value,
-            unit: b"",
-            entity_number,
-            series_number,
-        }
-    }
-
     #[test]
     fn counts_of_bytes_are_drawn_as_bits_and_others_as_they_are() {
         let terms = Terms { span_ns: 1_000_000_000, window_ns: 100_000_000, flows: &[] };
-        let mut gatherer = Gatherer::new(terms);
+        let (mut gatherer, mut file) = (Gatherer::new(terms), File::default());
         for (t_ms, value) in [(0, 10.0), (50, 25.0), (100, 60.0)] {
-            gatherer.push(&row(t_ms, "port/a-b", "transmitted_bytes", value));
-            gatherer.push(&row(t_ms, "port/a-b", "kickass_pieces", value));
+            gatherer.push(&file.row(t_ms * 1_000_000, "port/a-b", "transmitted_bytes", value));
+            gatherer.push(&file.row(t_ms * 1_000_000, "port/a-b", "kickass_pieces", value));
         }
         let lines = gatherer.finish();
         // 50 in 100 ms.
@@ -353,12 +329,12 @@ mod tests {
     #[test]
     fn flows_without_lines_count_in_the_total() {
         let terms = Terms { span_ns: 1_000_000_000, window_ns: 100_000_000, flows: &[2] };
-        let mut gatherer = Gatherer::new(terms);
+        let (mut gatherer, mut file) = (Gatherer::new(terms), File::default());
         for (t_ms, value) in [(0, 0.0), (100, 100.0), (150, 150.0)] {
-            gatherer.push(&row(t_ms, "flow/1", "received_bytes", value));
-            gatherer.push(&row(t_ms, "flow/2", "received_bytes", 2.0 * value));
-            gatherer.push(&row(t_ms, "flow/2", "of_a_later_version", 1.0));
-            gatherer.push(&row(t_ms, "cell/2", "queue_bytes", 1.0));
+            gatherer.push(&file.row(t_ms * 1_000_000, "flow/1", "received_bytes", value));
+            gatherer.push(&file.row(t_ms * 1_000_000, "flow/2", "received_bytes", 2.0 * value));
+            gatherer.push(&file.row(t_ms * 1_000_000, "flow/2", "of_a_later_version", 1.0));
+            gatherer.push(&file.row(t_ms * 1_000_000, "cell/2", "queue_bytes", 1.0));
         }
         let lines = gatherer.finish();
         // 200 bytes in 100 ms are 16 kbit/s, with those of flow 1 24; then 100 in a window that has

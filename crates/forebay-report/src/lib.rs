@@ -31,6 +31,7 @@ mod network_drawing;
 mod network_lanes;
 mod network_loads;
 mod network_ways;
+mod octets;
 mod open;
 mod page;
 mod paired;
@@ -292,15 +293,17 @@ impl Choice {
         // Rows come run by run: whatever another run had gathered is complete, and becomes plots
         // before memory is needed again.
         let mut current: Option<usize> = None;
+        let mut run_number = None;
         read_series(
             path,
             |seed| self.seeds.contains(&seed),
             |row| {
-                let is = |run: &Run| run.seed == row.seed && run.name.as_bytes() == row.protocol;
-                if !current.is_some_and(|place| is(runs[place].0)) {
+                if run_number.replace(row.run_number()) != Some(row.run_number()) {
                     if let Some(place) = current {
                         self.settle(&mut runs[place]);
                     }
+                    let is =
+                        |run: &Run| run.seed == row.seed() && run.name.as_bytes() == row.protocol();
                     current = runs.iter().position(|(run, _, _)| is(run));
                 }
                 let Some(place) = current else { return };

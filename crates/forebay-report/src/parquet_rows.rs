@@ -2,7 +2,7 @@
 
 use super::error::ReportError;
 use super::open::open_table;
-use super::texts::{Texts, column};
+use super::texts::{Numbered, TextColumn, Texts, column};
 use parquet::data_type::{ByteArrayType, DoubleType, Int64Type};
 use parquet::file::reader::{FileReader, RowGroupReader, SerializedFileReader};
 use parquet::file::statistics::Statistics;
@@ -12,50 +12,89 @@ use std::path::Path;
 /// The columns that a report needs.
 const COLUMNS: [&str; 6] = ["run_protocol", "seed", "t_ns", "entity", "metric", "value"];
 
-/// One sample of one metric; the texts are UTF-8.
+/// One sample of one metric.
+#[derive(Clone, Copy)]
 pub struct SeriesRow<'a> {
-    /// Protocol of the run.
-    pub protocol: &'a [u8],
-    /// Seed of the run.
-    pub seed: u64,
     /// Simulated time in ns.
     pub t_ns: i64,
-    /// What the value belongs to.
-    pub entity: &'a [u8],
-    /// Name of the series.
-    pub metric: &'a [u8],
     /// The value.
     pub value: f64,
-    /// Its unit. Empty in results of versions that wrote none.
-    pub unit: &'a [u8],
-    /// Rows of the file have the same number here if and only if they have the same entity.
-    pub(super) entity_number: u32,
+    known: &'a Known,
+    run: u32,
+    entity: u32,
+    series: u32,
+}
+
+impl<'a> SeriesRow<'a> {
+    /// Protocol of the run, in UTF-8 as all texts.
+    pub fn protocol(&self) -> &'a [u8] {
+        self.known.texts.of(self.known.runs.of(self.run).0)
+    }
+    /// Seed of the run.
+    pub fn seed(&self) -> u64 {
+        self.known.runs.of(self.run).1
+    }
+    /// What the value belongs to.
+    pub fn entity(&self) -> &'a [u8] {
+        self.known.texts.of(self.entity)
+    }
+    /// Name of the series.
+    pub fn metric(&self) -> &'a [u8] {
+        self.known.texts.of(self.known.series.of(self.series).0)
+    }
+    /// Unit of the value. Empty in results of versions that wrote none.
+    pub fn unit(&self) -> &'a [u8] {
+        self.known.texts.of(self.known.series.of(self.series).1)
+    }
+    /// Rows of the file have the same number here if and only if they are of the same run.
+    pub(super) fn run_number(&self) -> u32 {
+        self.run
+    }
+    /// The same of the entity.
+    pub(super) fn entity_number(&self) -> u32 {
+        self.entity
+    }
     /// The same of metric and unit together.
-    pub(super) series_number: u32,
+    pub(super) fn series_number(&self) -> u32 {
+        self.series
+    }
 }
 
 /// What has been read of a file.
 #[derive(Default)]
-struct Known {
+pub(super) struct Known {
     texts: Texts,
-    /// By number of the metric: numbers of its units, with a number of both.
-    series: Vec<Vec<(u32, u32)>>,
-    series_count: u32,
+    /// Numbers of metric and unit.
+    series: Numbered<(u32, u32)>,
+    /// Number of the protocol, and seed.
+    runs: Numbered<(u32, u64)>,
 }
 
 impl Known {
-    fn series_number(&mut self, metric: u32, unit: u32) -> u32 {
-        let place = metric as usize;
-        if place >= self.series.len() {
-            self.series.resize(place + 1, Vec::new());
+    /// Of each row the number of its series.
+    fn series(&mut self, metric: TextColumn, unit: &TextColumn) -> Vec<u32> {
+        let mut of = metric.rows;
+        // Of each metric the unit of its latest row, and the number of both.
+        let mut latest = vec![(u32::MAX, 0); metric.entries.len()];
+        for (row, &unit_entry) in of.iter_mut().zip(&unit.rows) {
+            let latest = &mut latest[*row as usize];
+            if latest.0 != unit_entry {
+                let metric = metric.entries[*row as usize];
+                let series = (metric, unit.entries[unit_entry as usize]);
+                *latest = (unit_entry, self.series.number(&series));
+            }
+            *row = latest.1;
         }
-        let units = &mut self.series[place];
-        if let Some((_, number)) = units.iter().find(|(known, _)| *known == unit) {
-            return *number;
-        }
-        units.push((unit, self.series_count));
-        self.series_count += 1;
-        self.series_count - 1
+        of
+    }
+
+    /// A row of the first run.
+    #[cfg(test)]
+    pub fn row(&mut self, t_ns: i64, entity: &str, metric: &str, value: f64) -> SeriesRow<'_> {
+        let [of, metric, unit] =
+            [entity, metric, ""].map(|text| self.texts.number(text.as_bytes()));
+        let series = self.series.number(&(metric, unit));
+        SeriesRow { t_ns, value, known: self, run: 0, entity: of, series }
     }
 }
 
@@ -162,36 +201,35 @@ fn read_group(
     each: &mut impl FnMut(&SeriesRow<'_>),
 ) -> parquet::errors::Result<()> {
     let [protocol, seed, t_ns, entity, metric, value] = columns;
-    let (protocols, seeds) = match only {
-        Some(_) => (Vec::new(), Vec::new()),
-        None => (known.texts.column(group, protocol)?, column::<Int64Type>(group, seed)?),
+    let rows = group.metadata().num_rows() as usize;
+    let runs = match only {
+        Some((protocol, seed)) => {
+            let run = (known.texts.number(protocol.as_slice()), seed);
+            vec![known.runs.number(&run); rows]
+        }
+        None => {
+            let protocol = known.texts.column(group, protocol)?;
+            let seeds = column::<Int64Type>(group, seed)?;
+            let run = |(&entry, &seed)| (protocol.entries[entry as usize], seed as u64);
+            let runs = protocol.rows.iter().zip(&seeds).map(run);
+            runs.map(|run| known.runs.number(&run)).collect()
+        }
     };
     let t_ns = column::<Int64Type>(group, t_ns)?;
+    let value = column::<DoubleType>(group, value)?;
     let entity = known.texts.column(group, entity)?;
     let metric = known.texts.column(group, metric)?;
-    let value = column::<DoubleType>(group, value)?;
     let unit = match unit {
         Some(unit) => known.texts.column(group, unit)?,
-        None => vec![known.texts.number(b""); value.len()],
+        None => {
+            TextColumn { entries: vec![known.texts.number(b"".as_slice())], rows: vec![0; rows] }
+        }
     };
-    for i in 0..value.len() {
-        let series_number = known.series_number(metric[i], unit[i]);
-        let texts = &known.texts;
-        let (protocol, seed) = match &only {
-            Some((protocol, seed)) => (protocol.as_slice(), *seed),
-            None => (texts.of(protocols[i]), seeds[i] as u64),
-        };
-        each(&SeriesRow {
-            protocol,
-            seed,
-            t_ns: t_ns[i],
-            entity: texts.of(entity[i]),
-            metric: texts.of(metric[i]),
-            value: value[i],
-            unit: texts.of(unit[i]),
-            entity_number: entity[i],
-            series_number,
-        });
+    let series = known.series(metric, &unit);
+    let rows = t_ns.iter().zip(&value).zip(&runs).zip(&entity.rows).zip(&series);
+    for ((((&t_ns, &value), &run), &of), &series) in rows {
+        let entity = entity.entries[of as usize];
+        each(&SeriesRow { t_ns, value, known, run, entity, series });
     }
     Ok(())
 }

@@ -1,53 +1,72 @@
 //! Columns of texts of which there are few: each text has a number in all of its file, so that rows
 //! are told apart without a look at their texts.
 
+use super::octets::unpack;
 use parquet::basic::Encoding;
 use parquet::column::page::Page;
 use parquet::column::reader::get_typed_column_reader;
 use parquet::data_type::{ByteArray, ByteArrayType, DataType};
 use parquet::errors::Result;
 use parquet::file::reader::RowGroupReader;
+use std::borrow::Borrow;
 use std::collections::BTreeMap;
 
 /// What a column has room for at once before it is known that the file has that many rows.
 const TRUSTED_ROWS: usize = 1 << 20;
 
-/// The entries of the dictionary of a column, and of each row the number of its entry.
-type Coded = (Vec<Vec<u8>>, Vec<u32>);
-
-/// The texts of a file that have been read, by number.
+/// Different values in the order in which they came: each has its place as its number.
 #[derive(Default)]
-pub(super) struct Texts {
-    all: Vec<Vec<u8>>,
-    numbers: BTreeMap<Vec<u8>, u32>,
+pub(super) struct Numbered<T> {
+    all: Vec<T>,
+    numbers: BTreeMap<T, u32>,
 }
 
-impl Texts {
-    pub fn of(&self, number: u32) -> &[u8] {
+/// The texts of a file that have been read.
+pub(super) type Texts = Numbered<Vec<u8>>;
+
+impl<T: Ord> Numbered<T> {
+    pub fn of(&self, number: u32) -> &T {
         &self.all[number as usize]
     }
 
-    pub fn number(&mut self, text: &[u8]) -> u32 {
-        if let Some(&number) = self.numbers.get(text) {
+    pub fn number<Q>(&mut self, value: &Q) -> u32
+    where
+        Q: Ord + ToOwned<Owned = T> + ?Sized,
+        T: Borrow<Q>,
+    {
+        if let Some(&number) = self.numbers.get(value) {
             return number;
         }
         let number = self.all.len() as u32;
-        self.all.push(text.to_vec());
-        self.numbers.insert(text.to_vec(), number);
+        self.all.push(value.to_owned());
+        self.numbers.insert(value.to_owned(), number);
         number
     }
+}
 
-    /// The numbers of the values of a column of a row group, none of which is missing.
-    pub fn column(&mut self, group: &dyn RowGroupReader, place: usize) -> Result<Vec<u32>> {
-        if let Some((entries, mut rows)) = coded(group, place)? {
-            let numbers: Vec<u32> = entries.iter().map(|entry| self.number(entry)).collect();
-            rows.iter_mut().for_each(|row| *row = numbers[*row as usize]);
-            return Ok(rows);
+/// A column of texts, as Parquet's dictionaries have it.
+pub(super) struct TextColumn {
+    /// Of each entry of its dictionary, the number of the text in the file.
+    pub entries: Vec<u32>,
+    /// Of each row, its entry.
+    pub rows: Vec<u32>,
+}
+
+impl Texts {
+    /// The values of a column of a row group, none of which is missing.
+    pub fn column(&mut self, group: &dyn RowGroupReader, place: usize) -> Result<TextColumn> {
+        if let Some((entries, rows)) = coded(group, place)? {
+            let entries = entries.iter().map(|entry| self.number(entry.as_slice())).collect();
+            return Ok(TextColumn { entries, rows });
         }
         let values: Vec<ByteArray> = column::<ByteArrayType>(group, place)?;
-        Ok(values.iter().map(|value| self.number(value.data())).collect())
+        let rows = values.iter().map(|value| self.number(value.data())).collect();
+        Ok(TextColumn { entries: (0..self.all.len() as u32).collect(), rows })
     }
 }
+
+/// The entries of the dictionary of a column, and of each row its entry.
+type Coded = (Vec<Vec<u8>>, Vec<u32>);
 
 /// All values of a column of a row group, none of which is missing.
 pub(super) fn column<T: DataType>(group: &dyn RowGroupReader, column: usize) -> Result<Vec<T::T>> {
@@ -111,89 +130,20 @@ fn plain_texts(mut bytes: &[u8], count: usize) -> Option<Vec<Vec<u8>>> {
     Some(texts)
 }
 
-/// Append `rows` numbers in Parquet's mix of runs and packed bits. None if they are not all there.
-fn unpack(bytes: &[u8], rows: usize, numbers: &mut Vec<u32>) -> Option<()> {
-    let (&bits, mut bytes) = bytes.split_first()?;
-    let bits = usize::from(bits);
-    if bits > 32 {
-        return None;
-    }
-    let end = numbers.len() + rows;
-    while numbers.len() < end {
-        let head = head(&mut bytes)?;
-        let count = usize::try_from(head >> 1).ok()?;
-        let missing = end - numbers.len();
-        if head & 1 == 0 {
-            let (number, rest) = bytes.split_at_checked(bits.div_ceil(8))?;
-            let number = number.iter().rev().fold(0, |all, &byte| all << 8 | u32::from(byte));
-            numbers.resize(numbers.len() + count.min(missing), number);
-            bytes = rest;
-        } else {
-            let (packed, rest) = bytes.split_at_checked(count.checked_mul(bits)?)?;
-            let mask = (1u64 << bits) - 1;
-            let number = |row: usize| {
-                let at = row * bits;
-                (window(packed, at / 8) >> (at % 8) & mask) as u32
-            };
-            numbers.extend((0..missing.min(count.saturating_mul(8))).map(number));
-            bytes = rest;
-        }
-    }
-    Some(())
-}
-
-/// Up to eight bytes from `at` on, the first of them lowest.
-fn window(bytes: &[u8], at: usize) -> u64 {
-    let rest = &bytes[at.min(bytes.len())..];
-    match rest.first_chunk::<8>() {
-        Some(bytes) => u64::from_le_bytes(*bytes),
-        None => rest.iter().rev().fold(0, |all, &byte| all << 8 | u64::from(byte)),
-    }
-}
-
-/// A number in seven bits a byte, the lowest first.
-fn head(bytes: &mut &[u8]) -> Option<u64> {
-    let mut head = 0;
-    for shift in (0..64).step_by(7) {
-        let (&byte, rest) = bytes.split_first()?;
-        *bytes = rest;
-        head |= u64::from(byte & 0x7F) << shift;
-        if byte < 0x80 {
-            return Some(head);
-        }
-    }
-    None
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
 
     #[test]
-    fn numbers_are_unpacked() {
-        // From the format's text: 0 to 7 in three bits; then a run of 200 times 5.
-        let bytes = [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010, 0x90, 3, 5];
-        let mut numbers = Vec::new();
-        assert_eq!(unpack(&bytes, 208, &mut numbers), Some(()));
-        assert_eq!(numbers[..8], [0, 1, 2, 3, 4, 5, 6, 7]);
-        assert_eq!(numbers[8..], [5; 200]);
-        numbers.clear();
-        // A page may end amid what is packed, or in a run.
-        assert_eq!(unpack(&bytes, 10, &mut numbers), Some(()));
-        assert_eq!(numbers, [0, 1, 2, 3, 4, 5, 6, 7, 5, 5]);
+    fn texts_that_are_cut_are_refused() {
+        assert!(plain_texts(&[1, 0, 0, 0, b'a', 9, 0, 0, 0, b'b'], 2).is_none());
+        assert_eq!(plain_texts(&[1, 0, 0, 0, b'a'], 1), Some(vec![b"a".to_vec()]));
     }
 
     #[test]
-    fn what_is_cut_or_has_no_sense_is_refused() {
-        let bytes = [3, 3, 0b1000_1000, 0b1100_0110, 0b1111_1010, 0x90, 3, 5];
-        let refused = |bytes: &[u8], rows| unpack(bytes, rows, &mut Vec::new()).is_none();
-        for end in 0..bytes.len() {
-            assert!(refused(&bytes[..end], 208), "{end}");
-        }
-        assert!(refused(&bytes, 209), "more rows than there are");
-        assert!(refused(&[33, 2, 0, 0, 0, 0, 0], 1), "too many bits");
-        assert!(refused(&[1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1], 9));
-        assert!(plain_texts(&[1, 0, 0, 0, b'a', 9, 0, 0, 0, b'b'], 2).is_none());
-        assert_eq!(plain_texts(&[1, 0, 0, 0, b'a'], 1), Some(vec![b"a".to_vec()]));
+    fn equal_values_have_one_number() {
+        let mut texts = Texts::default();
+        assert_eq!(["b", "a", "b", ""].map(|text| texts.number(text.as_bytes())), [0, 1, 0, 2]);
+        assert_eq!(texts.of(1), b"a");
     }
 }

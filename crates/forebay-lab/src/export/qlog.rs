@@ -86,17 +86,17 @@ struct Log {
 
 impl Logs<'_> {
     fn row(&mut self, row: &SeriesRow<'_>) -> Result<(), StoreError> {
-        let Some(path) = row.entity.strip_prefix(b"flow/") else { return Ok(()) };
-        let Some(field) = Series::by_name(row.metric).and_then(field) else { return Ok(()) };
-        let run = (row.protocol.to_vec(), row.seed);
+        let Some(path) = row.entity().strip_prefix(b"flow/") else { return Ok(()) };
+        let Some(field) = Series::by_name(row.metric()).and_then(field) else { return Ok(()) };
+        let run = (row.protocol().to_vec(), row.seed());
         if self.open.values().next().is_some_and(|log| log.run != run) {
             self.close()?;
         }
         let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).into_owned();
-        let (protocol, path) = (text(row.protocol), text(path));
-        let name = format!("{protocol}-{}-flow-{}.sqlog", row.seed, path.replace('/', "-"));
+        let (protocol, path) = (text(row.protocol()), text(path));
+        let name = format!("{protocol}-{}-flow-{}.sqlog", row.seed(), path.replace('/', "-"));
         if !self.open.contains_key(&name) {
-            let held = self.head(&protocol, row.seed, &path);
+            let held = self.head(&protocol, row.seed(), &path);
             let known = BTreeMap::new();
             let log = Log { run, held, t_ns: row.t_ns, known, changed: Map::new() };
             self.open.insert(name.clone(), log);

@@ -241,7 +241,7 @@ fn results_of_the_version_before_are_shown_and_exported() {
         &kept("results/series.parquet"),
         |_| true,
         |row| {
-            first.get_or_insert((row.t_ns, row.entity.to_vec(), row.value, row.unit.to_vec()));
+            first.get_or_insert((row.t_ns, row.entity().to_vec(), row.value, row.unit().to_vec()));
         },
     )
     .expect("series");
