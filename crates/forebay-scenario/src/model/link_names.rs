@@ -27,10 +27,10 @@ impl LinkNames {
         let mut names = Vec::new();
         for (name, ends) in links {
             let (name, [a, b]) = (name.as_ref(), ends.each_ref().map(AsRef::as_ref));
-            let reverse = if name == format!("{a}-{b}") {
-                format!("{b}-{a}")
-            } else {
-                format!("{name}:reverse")
+            let after_a = name.strip_prefix(a).and_then(|rest| rest.strip_prefix('-'));
+            let reverse = match after_a {
+                Some(rest) if rest == b => [b, "-", a].concat(),
+                _ => [name, ":reverse"].concat(),
             };
             names.push(unique(name.to_string(), &mut taken));
             names.push(unique(reverse, &mut taken));
@@ -48,11 +48,12 @@ impl LinkNames {
 }
 
 fn unique(name: String, taken: &mut BTreeSet<String>) -> String {
+    if taken.insert(name.clone()) {
+        return name;
+    }
     let numbered = (2..).map(|n| format!("{name}#{n}"));
-    let free = std::iter::once(name.clone()).chain(numbered).find(|n| !taken.contains(n));
-    let free = free.expect("there are more numbers than links");
-    taken.insert(free.clone());
-    free
+    let mut free = numbered.filter(|name| taken.insert(name.clone()));
+    free.next().expect("there are more numbers than links")
 }
 
 #[cfg(test)]
