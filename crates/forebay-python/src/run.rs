@@ -171,8 +171,9 @@ pub(crate) fn seeds_of(seeds: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
 /// The runs of a job, and their results.
 fn simulate(job: &Job) -> Result<Outcome, Failure> {
     let available = available_bytes();
-    check_outline(&job.text.outline(&job.options)?, available)?;
-    let scenario = job.text.scenario(&job.options)?;
+    let keys = job.text.keys(&job.options)?;
+    check_outline(&keys.outline(), available)?;
+    let scenario = keys.scenario()?;
     check_baseline(job, &scenario)?;
     let protocols: Vec<String> = scenario.protocols.iter().map(ToString::to_string).collect();
     let plan = BatchPlan { scenario: &scenario, protocols: &protocols, seeds: &job.seeds };

@@ -44,7 +44,7 @@ pub use keys::file::FctClock;
 pub use load::LoadOptions;
 pub use load::builtin::{BUILTINS, Builtin};
 pub use load::map_file::load_map;
-pub use load::scenario_text::ScenarioText;
+pub use load::scenario_text::{ScenarioKeys, ScenarioText};
 pub use load::sweep::SweptScenario;
 pub use model::arrivals::Arrival;
 pub use model::attacks::{Attack, AttackKind};

@@ -23,7 +23,7 @@ pub fn text<K: Kind>(line: &Line<K>, what: &str, key: &str, paint: Paint) -> Str
     for paragraph in paragraphs(line.about.iter().map(String::as_str)) {
         text.push_str(&wrap(&paragraph, 2));
     }
-    match parameters(&line.schema, &line.schema, paint) {
+    match parameters(line.schema(), line.schema(), paint) {
         Some(shown) => {
             let place = format!("(next to {key} in a scenario)");
             let _ = writeln!(text, "\n{} {place}", paint.bold("Parameters"));

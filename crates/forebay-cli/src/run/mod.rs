@@ -146,10 +146,10 @@ pub(crate) fn load(
     let options =
         LoadOptions { set, protocols, registry: registry.clone(), ..LoadOptions::default() };
     // Flows and hosts by the million are given in a line: what cannot fit is not expanded.
-    let outline = text.outline(&options).map_err(Failure::input)?;
-    let checked = check_outline(&outline, available_bytes);
+    let keys = text.keys(&options).map_err(Failure::input)?;
+    let checked = check_outline(&keys.outline(), available_bytes);
     checked.map_err(|error| refused(args, error))?;
-    let mut scenario = text.scenario(&options).map_err(Failure::input)?;
+    let mut scenario = keys.scenario().map_err(Failure::input)?;
     late::apply(&args.late, &mut scenario)?;
     let compared: Vec<&str> = scenario.protocols.iter().map(|name| &**name).collect();
     args.baseline.as_ref().map_or(Ok(()), |name| check_baseline(name, &compared))?;

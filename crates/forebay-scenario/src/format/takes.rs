@@ -8,6 +8,16 @@ use crate::format::item::{Entry, Item, Value, join};
 use crate::format::units::Bytes;
 use forebay_base::{ParamError, Rate, Span};
 use serde_json::{Map, Value as Json, json};
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// A JSON Schema that is made when it is asked for: most runs do not.
+pub(crate) type LazySchema = LazyLock<Json, Box<dyn FnOnce() -> Json + Send + Sync>>;
+
+/// The schema that `make` makes.
+pub(crate) fn lazy(make: impl FnOnce() -> Json + Send + Sync + 'static) -> LazySchema {
+    LazyLock::new(Box::new(make))
+}
 
 /// A schema in the words of the format: references resolved, names of all variants in one list,
 /// nulls left out, because TOML has none.
@@ -215,19 +225,44 @@ fn table(
     fault.map_or(Ok(()), Err)
 }
 
+/// The keys of a table.
+pub(crate) trait Properties {
+    /// The schema of a key, in the words of the format; None if there is no such key.
+    fn schema(&self, key: &str) -> Option<&Json>;
+    fn names(&self) -> impl Iterator<Item = &str>;
+}
+
+impl Properties for Map<String, Json> {
+    fn schema(&self, key: &str) -> Option<&Json> {
+        self.get(key)
+    }
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys().map(String::as_str)
+    }
+}
+
+impl Properties for BTreeMap<String, LazySchema> {
+    fn schema(&self, key: &str) -> Option<&Json> {
+        self.get(key).map(|schema| &**schema)
+    }
+    fn names(&self) -> impl Iterator<Item = &str> {
+        self.keys().map(String::as_str)
+    }
+}
+
 /// Errors if one of the entries of the table `key` is none of these properties, or not of its type.
 pub(crate) fn entries_of(
-    properties: &Map<String, Json>,
+    properties: &impl Properties,
     entries: &[Entry],
     key: &str,
 ) -> Result<(), Fault> {
     let mut fault = None;
     for entry in entries.iter().filter(|entry| !matches!(entry.item.value, Value::Removed)) {
-        let checked = match properties.get(&entry.key) {
+        let checked = match properties.schema(&entry.key) {
             None => {
                 let problem = Problem::UnknownKey(entry.key.clone());
                 let unknown = Fault::at(entry.key_loc, key, problem);
-                Err(unknown.suggest(&entry.key, properties.keys().map(String::as_str)))
+                Err(unknown.suggest(&entry.key, properties.names()))
             }
             Some(schema) => Takes::of(schema)
                 .map_or(Ok(()), |takes| takes.check(&entry.item, &join(key, &entry.key))),

@@ -4,10 +4,11 @@ use crate::format::fault::Fault;
 use crate::format::faults::all;
 use crate::format::fields::{Field, Spanned, property};
 use crate::format::item::{Entry, Item, Value, join};
-use crate::format::takes::{entries_of, plain};
+use crate::format::takes::{LazySchema, entries_of, lazy, plain};
 use forebay_transport::TcpConfig;
 use schemars::generate::SchemaSettings;
 use serde_json::{Value as Json, json};
+use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 const PRESET: &str = "preset";
@@ -48,22 +49,27 @@ impl Tcp {
     }
 }
 
-/// The parameters of the transport, in the words of the format.
-fn params() -> Json {
+/// The parameters of the transport.
+static PARAMS: LazyLock<Json> = LazyLock::new(|| {
     let settings = SchemaSettings::default().with(|settings| settings.inline_subschemas = true);
-    let schema = settings.into_generator().into_root_schema_for::<TcpConfig>().to_value();
-    plain(&schema, &schema)
-}
+    settings.into_generator().into_root_schema_for::<TcpConfig>().to_value()
+});
+
+/// The keys of the table. Each is put in the words of the format once, when a table first has it:
+/// every point of a sweep reads such a table.
+static KEYS: LazyLock<BTreeMap<String, LazySchema>> = LazyLock::new(|| {
+    let params = PARAMS["properties"].as_object().into_iter().flatten();
+    let params = params.map(|(key, schema)| (key.clone(), lazy(|| plain(&PARAMS, schema))));
+    let preset = (PRESET.to_string(), lazy(|| property::<String>(&[PRESET_DOC])));
+    params.chain([preset]).collect()
+});
 
 impl Field for Tcp {
     fn read(item: &Item, key: &str) -> Result<Self, Fault> {
         let Value::Table(entries) = &item.value else {
             return Err(item.expected(key, "a table"));
         };
-        // Made once: every point of a sweep reads such a table.
-        static SCHEMA: LazyLock<Json> = LazyLock::new(Tcp::schema);
-        let properties = SCHEMA["properties"].as_object().expect("it is that of a table");
-        let typed = entries_of(properties, entries, key);
+        let typed = entries_of(&*KEYS, entries, key);
         let (preset, params): (Vec<&Entry>, Vec<&Entry>) =
             entries.iter().partition(|entry| entry.key == PRESET);
         typed?;
@@ -77,10 +83,9 @@ impl Field for Tcp {
         toml::Value::Table(preset.chain(params).collect())
     }
     fn schema() -> Json {
-        let mut schema = params();
-        let preset = property::<String>(&[PRESET_DOC]);
+        let mut schema = plain(&PARAMS, &PARAMS);
         if let Some(properties) = schema["properties"].as_object_mut() {
-            properties.insert(PRESET.to_string(), preset);
+            properties.insert(PRESET.to_string(), KEYS[PRESET].clone());
         }
         schema
     }

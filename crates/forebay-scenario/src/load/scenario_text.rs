@@ -1,7 +1,7 @@
 //! The text of a scenario: from the binary, a file, a pipe, or standard input. It is read once.
 
 use super::builtin::{BUILTINS, Builtin};
-use super::{LoadOptions, Readable, read_file};
+use super::{LoadOptions, Readable, read_file, resolve};
 use crate::Scenario;
 use crate::format::error::{Problem, ScenarioError};
 use crate::format::fault::Fault;
@@ -69,17 +69,17 @@ impl ScenarioText {
         Scenario::parse(&self.text, &self.file, &LoadOptions { files, ..options.clone() })
     }
 
-    /// How large the scenario is, without making it. Errors if nothing of it can be read, or if it
-    /// has more hosts or flows than any scenario may have.
-    pub fn outline(&self, options: &LoadOptions) -> Result<Outline, ScenarioError> {
-        let mut sources = Sources::default();
-        let read = read_file(&self.text, &self.file, options, &mut sources);
-        let Readable { file, faults, too_large, .. } =
-            read.map_err(|faults| faults.resolve(&sources))?;
-        if too_large {
-            return Err(faults.resolve(&sources));
+    /// Its keys, of which nothing is made yet. Errors if nothing of it can be read, or if it has
+    /// more hosts or flows than any scenario may have.
+    pub fn keys(&self, options: &LoadOptions) -> Result<ScenarioKeys, ScenarioError> {
+        let options = LoadOptions { files: self.files(options), ..options.clone() };
+        let mut sources = Sources::with(options.files.clone());
+        let read = read_file(&self.text, &self.file, &options, &mut sources);
+        let readable = read.map_err(|faults| faults.resolve(&sources))?;
+        if readable.too_large {
+            return Err(readable.faults.resolve(&sources));
         }
-        Ok(outline::outline(&file, &self.files(options)))
+        Ok(ScenarioKeys { readable, sources, options })
     }
 
     /// A text that stands in no file: `name` is what results and messages call it, and its paths
@@ -95,6 +95,26 @@ impl ScenarioText {
 
     pub(super) fn files(&self, options: &LoadOptions) -> Files {
         options.files.beside(&self.base)
+    }
+}
+
+/// What the text of a scenario says, before hosts and flows are made of it.
+pub struct ScenarioKeys {
+    readable: Readable,
+    sources: Sources,
+    options: LoadOptions,
+}
+
+impl ScenarioKeys {
+    /// How large the scenario is, without making it.
+    pub fn outline(&self) -> Outline {
+        outline::outline(&self.readable.file, &self.options.files)
+    }
+
+    /// The scenario, with every choice made.
+    pub fn scenario(mut self) -> Result<Scenario, ScenarioError> {
+        let scenario = resolve(self.readable, &self.options, &mut self.sources);
+        scenario.map_err(|faults| faults.resolve(&self.sources))
     }
 }
 

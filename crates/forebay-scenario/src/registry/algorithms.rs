@@ -155,7 +155,7 @@ impl Algorithm {
     pub(crate) fn own_schema(&self) -> Option<Json> {
         match &self.0 {
             Kind::Table(_) => None,
-            Kind::Registered(one) => Some(one.schema.clone()),
+            Kind::Registered(one) => Some(one.schema().clone()),
         }
     }
 }

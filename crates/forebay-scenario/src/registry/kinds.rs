@@ -2,6 +2,7 @@
 
 use super::specs::{over, params_of, read_spec};
 use super::{Kind, Line, Lines, Made, Make, Registry, inrpp};
+use crate::format::takes::lazy;
 pub use crate::keys::kinds::{Controllers, Disciplines, Routers, Schemes, Word};
 use crate::registry::protocol::NetworkRequirements;
 use forebay_cc::{AnyController, AnyFeedback, Init};
@@ -12,7 +13,7 @@ use forebay_queue::{
 use forebay_router::{ForwardingSpec, ROUTERS, RouterEntry};
 use forebay_signal::inrpp::DETOUR_TAG_BYTES;
 use serde_json::{Value as Json, json};
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 /// Makes both ends of a path.
 #[derive(Clone)]
@@ -29,28 +30,33 @@ pub struct RouterTraits {
     pub mtu_room_bytes: u16,
 }
 
+// The schemas of the parameters of all: enums whose variants bear the names of the lines.
+static DISCIPLINE_SCHEMAS: LazyLock<Json> =
+    LazyLock::new(|| schemars::schema_for!(DisciplineSpec).to_value());
+static SCHEME_SCHEMAS: LazyLock<Json> =
+    LazyLock::new(|| schemars::schema_for!(SchemeSpec).to_value());
+static ROUTER_SCHEMAS: LazyLock<Json> =
+    LazyLock::new(|| schemars::schema_for!(ForwardingSpec).to_value());
+
 /// The lines of this build.
 pub(super) fn tables() -> Registry {
-    let disciplines = schemars::schema_for!(DisciplineSpec).to_value();
-    let schemes = schemars::schema_for!(SchemeSpec).to_value();
-    let routers = schemars::schema_for!(ForwardingSpec).to_value();
     let none = Line {
         name: "none".into(),
         title: "No scheme".to_string(),
         reference: String::new(),
         summary: "Ports queue, and do nothing else, whatever protocols run.".to_string(),
         about: Vec::new(),
-        schema: no_parameters(),
+        schema: lazy(no_parameters),
         traits: (),
         make: fixed(SchemeSpec::None),
         over: None,
     };
-    let of_table = SCHEMES.iter().map(|entry| scheme(entry, &schemes));
+    let of_table = SCHEMES.iter().map(scheme);
     Registry {
         controllers: Vec::new(),
-        disciplines: DISCIPLINES.iter().map(|e| discipline(e, &disciplines).into()).collect(),
+        disciplines: DISCIPLINES.iter().map(|entry| discipline(entry).into()).collect(),
         schemes: [none].into_iter().chain(of_table).map(Arc::new).collect(),
-        routers: ROUTERS.iter().map(|entry| router(entry, &routers).into()).collect(),
+        routers: ROUTERS.iter().map(|entry| router(entry).into()).collect(),
     }
 }
 
@@ -105,7 +111,7 @@ impl Kind for Routers {
     }
 }
 
-fn scheme(entry: &SchemeEntry, schemas: &Json) -> Line<Schemes> {
+fn scheme(entry: &SchemeEntry) -> Line<Schemes> {
     let name = entry.name;
     Line {
         name: name.into(),
@@ -113,14 +119,14 @@ fn scheme(entry: &SchemeEntry, schemas: &Json) -> Line<Schemes> {
         reference: entry.reference.to_string(),
         summary: entry.summary.to_string(),
         about: entry.about().map(str::to_string).collect(),
-        schema: parameters(schemas, name),
+        schema: lazy(move || parameters(&SCHEME_SCHEMAS, name)),
         traits: (),
         make: Box::new(move |given| over(name, &toml::Table::new(), given)),
         over: Some(Box::new(move |table, given| over(name, table, given))),
     }
 }
 
-fn router(entry: &RouterEntry, schemas: &Json) -> Line<Routers> {
+fn router(entry: &RouterEntry) -> Line<Routers> {
     let name = entry.name;
     let plain = Line {
         name: name.into(),
@@ -128,25 +134,22 @@ fn router(entry: &RouterEntry, schemas: &Json) -> Line<Routers> {
         reference: entry.reference.to_string(),
         summary: entry.summary.to_string(),
         about: entry.about().map(str::to_string).collect(),
-        schema: no_parameters(),
+        schema: lazy(no_parameters),
         traits: RouterTraits::default(),
         make: fixed((entry.spec)()),
         over: None,
     };
     match (entry.spec)() {
         ForwardingSpec::PlainIp => plain,
-        _ if name == inrpp::NAME => {
-            let schema = inrpp::schema(parameters(schemas, name));
-            Line {
-                schema,
-                traits: RouterTraits { mtu_room_bytes: DETOUR_TAG_BYTES },
-                make: Box::new(|given| inrpp::over(&toml::Table::new(), given)),
-                over: Some(Box::new(inrpp::over)),
-                ..plain
-            }
-        }
+        _ if name == inrpp::NAME => Line {
+            schema: lazy(move || inrpp::schema(parameters(&ROUTER_SCHEMAS, name))),
+            traits: RouterTraits { mtu_room_bytes: DETOUR_TAG_BYTES },
+            make: Box::new(|given| inrpp::over(&toml::Table::new(), given)),
+            over: Some(Box::new(inrpp::over)),
+            ..plain
+        },
         _ => Line {
-            schema: parameters(schemas, name),
+            schema: lazy(move || parameters(&ROUTER_SCHEMAS, name)),
             make: Box::new(move |given| over(name, &toml::Table::new(), given)),
             over: Some(Box::new(move |table, given| over(name, table, given))),
             ..plain
@@ -169,7 +172,7 @@ where
     })
 }
 
-fn discipline(entry: &DisciplineEntry, schemas: &Json) -> Line<Disciplines> {
+fn discipline(entry: &DisciplineEntry) -> Line<Disciplines> {
     let name = entry.name;
     Line {
         name: name.into(),
@@ -177,7 +180,7 @@ fn discipline(entry: &DisciplineEntry, schemas: &Json) -> Line<Disciplines> {
         reference: entry.reference.to_string(),
         summary: entry.summary.to_string(),
         about: entry.about().map(str::to_string).collect(),
-        schema: parameters(schemas, name),
+        schema: lazy(move || parameters(&DISCIPLINE_SCHEMAS, name)),
         traits: (),
         make: Box::new(move |given| {
             let spec: DisciplineSpec = read_spec(name, given)?;

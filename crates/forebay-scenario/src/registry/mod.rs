@@ -19,7 +19,7 @@ pub use registration::{NoParams, RegisterError, Registration};
 pub(crate) use specs::first_line;
 
 use crate::format::names::Name;
-use crate::format::takes::plain;
+use crate::format::takes::{LazySchema, plain};
 use crate::registry::param_types::ParamSchema;
 use forebay_base::ParamError;
 use forebay_queue::DISCIPLINES;
@@ -57,8 +57,8 @@ pub struct Line<K: Kind> {
     pub summary: String,
     /// What is implemented, line by line.
     pub about: Vec<String>,
-    /// JSON Schema of the parameters.
-    pub schema: Json,
+    /// See [`Line::schema`].
+    pub(crate) schema: LazySchema,
     /// Further properties.
     pub traits: K::Traits,
     /// Makes it of the parameters that are given.
@@ -84,19 +84,24 @@ pub(crate) struct Made<K: Kind> {
 }
 
 impl<K: Kind> Line<K> {
+    /// JSON Schema of the parameters.
+    pub fn schema(&self) -> &Json {
+        &self.schema
+    }
     /// The names of its parameters.
     pub fn keys(&self) -> Vec<&str> {
-        let properties = self.schema["properties"].as_object().into_iter().flatten();
+        let properties = self.schema()["properties"].as_object().into_iter().flatten();
         properties.map(|(key, _)| key.as_str()).collect()
     }
     /// The schema of its parameters, which needs nothing else.
     pub(crate) fn param_schema(&self) -> ParamSchema {
-        ParamSchema { root: self.schema.clone(), params: self.schema.clone() }
+        ParamSchema { root: self.schema().clone(), params: self.schema().clone() }
     }
     /// The same as keys of a scenario have it: where there is a table for all of this name, in the
     /// words of the format.
     pub(crate) fn key_schema(&self) -> Json {
-        if self.over.is_some() { plain(&self.schema, &self.schema) } else { self.schema.clone() }
+        let schema = self.schema();
+        if self.over.is_some() { plain(schema, schema) } else { schema.clone() }
     }
     /// It with default parameters.
     pub(crate) fn defaults(&self) -> Made<K> {

@@ -4,6 +4,7 @@ use super::kinds::{ControllerMachine, Controllers, Disciplines, Routers, Schemes
 use super::specs::first_line;
 use super::{Kind, Line, Made};
 use crate::format::names::{Name, is_name};
+use crate::format::takes::lazy;
 use crate::registry::protocol::NetworkRequirements;
 use forebay_base::head_comment;
 use forebay_cc::{AnyController, AnyFeedback, Controller, Feedback, Init, ParamError};
@@ -210,13 +211,14 @@ where
             self;
         let head: Vec<String> = head_comment(&about).map(str::to_string).collect();
         let lines = || about.lines().map(str::to_string).collect();
+        let schema = schema.unwrap_or_else(|| schema_of(&defaults));
         Ok(Line {
             title: title.unwrap_or_else(|| name.to_string()),
             name,
             reference,
             summary,
             about: if head.is_empty() { lines() } else { head },
-            schema: schema.unwrap_or_else(|| schema_of(&defaults)),
+            schema: lazy(move || schema),
             traits,
             make: Box::new(move |given| {
                 let params: P = read(given).map_err(first_line)?;
@@ -260,13 +262,14 @@ impl<K: Kind> Registration<toml::Table, K> {
             return Err(RegisterError::Key { name, key });
         }
         let Registration { title, reference, summary, about, schema, build, traits, .. } = self;
+        let schema = schema.unwrap_or_else(|| schema_of(&defaults));
         Ok(Line {
             title: title.unwrap_or_else(|| name.to_string()),
             name,
             reference,
             summary,
             about: about.lines().map(str::to_string).collect(),
-            schema: schema.unwrap_or_else(|| schema_of(&defaults)),
+            schema: lazy(move || schema),
             traits,
             make: Box::new(move |given| {
                 let params = completed(&defaults, given)?;

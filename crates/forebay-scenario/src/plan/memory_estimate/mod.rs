@@ -297,7 +297,7 @@ mod tests {
         let path = folder.path().join("x.toml");
         std::fs::write(&path, SMALL).unwrap();
         let text = crate::ScenarioText::read(path.to_str().unwrap()).unwrap();
-        let outline = text.outline(&LoadOptions::default()).unwrap();
+        let outline = text.keys(&LoadOptions::default()).unwrap().outline();
         assert_eq!(outline, Outline { nodes: 6, links: 5, flows: 4 });
         let (least, estimate) =
             (MemoryEstimate::at_least(&outline), MemoryEstimate::of(&spec(SMALL), 1));
