@@ -1,4 +1,5 @@
-//! Instructions per operation of what the packet path is made of, counted by callgrind.
+//! Instructions per operation of what the packet path is made of, and of the start of a run,
+//! counted by callgrind.
 //!
 //! Instructions do not say how fast a thing is (cache misses decide), but they are the same on a
 //! busy machine as on a quiet one, so a change of a few percent is a change of the code.
@@ -22,6 +23,7 @@ mod pooling;
 mod ports;
 mod recorded;
 mod refits;
+mod start;
 mod wire;
 
 use harness::Bench;
@@ -38,6 +40,7 @@ fn benches() -> Vec<Bench> {
         pooling::benches(),
         wire::benches(),
         hops::benches(),
+        start::benches(),
         vec![Bench::new("harness/nothing", harness::nothing)],
     ];
     rooms.into_iter().flatten().collect()

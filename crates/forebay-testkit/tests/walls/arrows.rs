@@ -93,8 +93,19 @@ const LAB_AND_BELOW: &[&str] = &[
 const BELOW_LAB: &[&str] = LAB_AND_BELOW.split_last().expect("a list").1;
 
 /// What the counts of instructions are made with: the packet path.
-const INSTRUCTIONS: &[&str] =
-    &["base", "wire", "signal", "cc", "queue", "router", "transport", "net", "sim", "testkit"];
+const INSTRUCTIONS: &[&str] = &[
+    "base",
+    "wire",
+    "signal",
+    "cc",
+    "queue",
+    "router",
+    "transport",
+    "net",
+    "sim",
+    "scenario",
+    "testkit",
+];
 
 /// What a pure crate may take from outside, always without default features.
 const OUTSIDE: &[&str] = &["hmac", "libm", "serde", "sha2", "siphasher"];
