@@ -13,6 +13,9 @@ struct Slot(Packet);
 
 const _: () = assert!(size_of::<Slot>() == 64);
 
+/// A packet that overtakes no more than these moves past them one by one.
+const NEAR: u32 = 8;
+
 /// A queue of packets in one allocation that grows and never shrinks. A packet moves between rings
 /// in one copy. Write the fields that change after the copy: a load that overlaps a recent narrower
 /// store stalls.
@@ -91,16 +94,40 @@ impl PacketRing {
     /// Insert `packet` after all that have its hop time or an earlier one. The ring must
     /// be in order of hop times.
     pub fn insert_by_stamp(&mut self, packet: Packet) {
+        let stamp = packet.hop_time();
         self.push_back(packet);
         let mut at = self.len - 1;
-        while at > 0 {
-            let (before, here) = (self.slot(at - 1), self.slot(at));
-            if self.slots[before].0.hop_time() <= self.slots[here].0.hop_time() {
-                break;
+        for _ in 0..NEAR {
+            if at == 0 || self.slots[self.slot(at - 1)].0.hop_time() <= stamp {
+                return;
             }
+            let (before, here) = (self.slot(at - 1), self.slot(at));
             self.slots.swap(before, here);
             at -= 1;
         }
+        // Far ahead, as with much jitter at a high rate.
+        let (mut place, mut end) = (0, at);
+        while place < end {
+            let middle = place.midpoint(end);
+            if self.slots[self.slot(middle)].0.hop_time() <= stamp {
+                place = middle + 1;
+            } else {
+                end = middle;
+            }
+        }
+        self.move_ahead(at, place);
+    }
+    /// Packet `at` becomes packet `place`, and those from there on come after it.
+    fn move_ahead(&mut self, at: u32, place: u32) {
+        let (from, to) = (self.slot(place), self.slot(at));
+        if from <= to {
+            self.slots[from..=to].rotate_right(1);
+            return;
+        }
+        let edge = self.slots.len() - 1;
+        self.slots[..=to].rotate_right(1);
+        self.slots.swap(0, edge);
+        self.slots[from..].rotate_right(1);
     }
     /// Append the first packet to `to`. Panics if there is none.
     #[inline(always)] // once for each packet on each link behind a router
@@ -174,6 +201,28 @@ mod tests {
             ring.insert_by_stamp(packet);
         }
         assert!(ring.iter().map(seq).eq([6, 2, 4, 7, 1, 3, 5]));
+    }
+
+    #[test]
+    fn insertion_at_random_sorts_wherever_the_ring_begins() {
+        let mut rng = Rng::new(9, Stream::Test, 0);
+        let (mut ring, mut sorted) = (PacketRing::default(), Vec::new());
+        for number in 0..5_000 {
+            if sorted.len() > rng.below(40) as usize {
+                assert_eq!(
+                    ring.pop_front().map(|p| seq(&p)),
+                    Some(sorted.remove(0)).map(|(_, n)| n)
+                );
+                continue;
+            }
+            let ns = rng.below(50);
+            let mut packet = packet(number);
+            packet.set_hop_time(crate::Time::from_nanos(ns));
+            ring.insert_by_stamp(packet);
+            let place = sorted.partition_point(|&(stamp, _)| stamp <= ns);
+            sorted.insert(place, (ns, number));
+            assert!(ring.iter().map(seq).eq(sorted.iter().map(|&(_, number)| number)));
+        }
     }
 
     #[test]
