@@ -41,7 +41,8 @@ pub struct Options {
     /// ends, and may come after other events of that instant that it is ahead of by default.
     pub all_queued: bool,
     /// Take the general path everywhere, to check the fast paths: all of the above but `bytes`, and
-    /// connections without their fast path. The trace hash stays the same.
+    /// connections without their fast path. The trace hash stays the same where it does with
+    /// `all_queued`.
     pub general: bool,
     /// The observer, which receives every packet event. A run with an observer uses one thread.
     pub observer: Option<Box<dyn Observer>>,

@@ -209,10 +209,8 @@ mod tests {
         let (mut ring, mut sorted) = (PacketRing::default(), Vec::new());
         for number in 0..5_000 {
             if sorted.len() > rng.below(40) as usize {
-                assert_eq!(
-                    ring.pop_front().map(|p| seq(&p)),
-                    Some(sorted.remove(0)).map(|(_, n)| n)
-                );
+                let (_, first) = sorted.remove(0);
+                assert_eq!(ring.pop_front().map(|p| seq(&p)), Some(first));
                 continue;
             }
             let ns = rng.below(50);

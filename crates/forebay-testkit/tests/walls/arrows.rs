@@ -92,7 +92,7 @@ const LAB_AND_BELOW: &[&str] = &[
 ];
 const BELOW_LAB: &[&str] = LAB_AND_BELOW.split_last().expect("a list").1;
 
-/// What the counts of instructions are made with: the packet path.
+/// What the counts of instructions are made with: the packet path, and what a run is read from.
 const INSTRUCTIONS: &[&str] = &[
     "base",
     "wire",
