@@ -20,6 +20,8 @@ use std::fmt;
 const PARTS_PER_THREAD: usize = 2;
 /// Maximum number of threads.
 const MAX_THREADS: usize = 256;
+/// The shortest delay of a link that may be cut.
+const LEAST_DELAY: Span = Span::from_nanos(1);
 
 /// Why a run uses fewer threads than it was offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -112,7 +114,7 @@ pub(crate) fn divide(spec: &NetSpec, network: &Network, threads: usize) -> Parti
     let threads = threads.min(MAX_THREADS);
     let load = Load::expected(spec, network);
     let delays = delays(spec);
-    let pieces = Clusters::contract(spec, &load, &delays, Span::from_nanos(1)).len();
+    let pieces = Clusters::contract(spec, &load, &delays, LEAST_DELAY).len();
     let fewer = (pieces < threads).then_some(FewerThreads::Indivisible(pieces));
     let threads = threads.min(pieces);
     let parts = (threads * PARTS_PER_THREAD).min(pieces);
@@ -161,7 +163,7 @@ fn delays(spec: &NetSpec) -> Vec<Span> {
 }
 
 /// Minimum delays to try, the longest first: each at most half the one before, and the shortest of
-/// all.
+/// all. If no link may be cut, the least delay: networks without a link between them are left.
 fn candidates(delays: &[Span]) -> Vec<Span> {
     let mut sorted: Vec<Span> = delays.iter().copied().filter(|d| !d.is_zero()).collect();
     sorted.sort_unstable_by(|a, b| b.cmp(a));
@@ -171,8 +173,9 @@ fn candidates(delays: &[Span]) -> Vec<Span> {
             taken.push(delay);
         }
     }
-    if taken.last() != sorted.last() {
-        taken.extend(sorted.last());
+    let shortest = sorted.last().copied().unwrap_or(LEAST_DELAY);
+    if taken.last() != Some(&shortest) {
+        taken.push(shortest);
     }
     taken
 }
@@ -193,6 +196,6 @@ mod tests {
         let delays = [3, 0, 40, 21, 20, 19, 10, 3, 2].map(ms);
         assert_eq!(candidates(&delays), [40, 20, 10, 3, 2].map(ms));
         assert_eq!(candidates(&[ms(5), ms(5)]), [ms(5)]);
-        assert_eq!(candidates(&[Span::ZERO]), []);
+        assert_eq!(candidates(&[Span::ZERO]), [LEAST_DELAY]);
     }
 }

@@ -242,6 +242,12 @@ fn networks_that_cannot_be_divided_say_so_and_run_all_the_same() {
     let near = with_flow(row(Span::ZERO, [1500; 2]));
     let (ended, used, why, _) = status(&near.spec, 4);
     assert_eq!((ended, used, why), (Status::FlowsEnded, 1, Some(FewerThreads::Indivisible(1))));
+    // No link may be cut, and none needs to be.
+    let mut apart = near.clone();
+    apart.router("lone");
+    let (ended, used, why, hash) = status(&apart.spec, 2);
+    assert_eq!((ended, used, why), (Status::FlowsEnded, 2, None));
+    assert_eq!(hash, status(&near.spec, 1).3);
     // More threads than nodes.
     let far = with_flow(row(Span::from_millis(1), [1500; 2]));
     let (ended, used, why, hash) = status(&far.spec, 64);
