@@ -36,13 +36,10 @@ pub struct Options {
     pub binary_heap: bool,
     /// Make no trace hash. It is then that of a run without arrivals.
     pub without_hash: bool,
-    /// Build every link the general way, two events per packet. The trace hash stays the same, but
-    /// for links without delay: a packet arrives there in the instant in which its transmission
-    /// ends, and may come after other events of that instant that it is ahead of by default.
+    /// Build every link the general way, two events per packet. The trace hash stays the same.
     pub all_queued: bool,
     /// Take the general path everywhere, to check the fast paths: all of the above but `bytes`, and
-    /// connections without their fast path. The trace hash stays the same where it does with
-    /// `all_queued`.
+    /// connections without their fast path. The trace hash stays the same.
     pub general: bool,
     /// The observer, which receives every packet event. A run with an observer uses one thread.
     pub observer: Option<Box<dyn Observer>>,

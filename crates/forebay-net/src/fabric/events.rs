@@ -20,7 +20,10 @@ impl<D: Driver> Fabric<D> {
                 self.show_drops(self.edges[link.index()].from);
                 self.sync_link(link);
             }
-            NetEvent::Delay(link, delay) => queued(&mut self.links, link)?.set_delay(delay),
+            NetEvent::Delay(link, delay) => {
+                queued(&mut self.links, link)?.set_delay(delay);
+                self.sync_link(link);
+            }
             NetEvent::Loss(link, loss) => queued(&mut self.links, link)?.set_loss(loss),
             NetEvent::Down(link) => self.link_down(link, Outage::Event)?,
             NetEvent::Up(link) => self.link_up(link, Outage::Event)?,

@@ -53,7 +53,7 @@ impl<D: Driver> Fabric<D> {
         } else if self.keep_first(link, node) {
             self.arm_next_arrival(link);
             self.serve(node);
-        } else if let Some(packet) = self.take_arrival(now, link) {
+        } else if let Some(packet) = self.take_first(now, link) {
             self.router_packet(node, in_port, packet);
         }
     }
@@ -130,7 +130,7 @@ impl<D: Driver> Fabric<D> {
     #[inline(never)]
     fn move_any(&mut self, from: LinkId, to: LinkId, ttl: u8) {
         let node = self.links[from.index()].to;
-        let Some(mut packet) = self.take_arrival(self.now, from) else { return };
+        let Some(mut packet) = self.take_first(self.now, from) else { return };
         packet.set_ttl(ttl);
         match &self.links[to.index()].link {
             AnyLink::Fifo(_) => self.send(node, to, packet),

@@ -92,6 +92,12 @@ impl<D: Driver> Fabric<D> {
     #[inline]
     pub fn take_arrival(&mut self, now: Time, link: LinkId) -> Option<Packet> {
         self.now = now;
+        self.catch_up(link);
+        self.take_first(now, link)
+    }
+    /// The same for a link that has caught up.
+    #[inline]
+    pub(super) fn take_first(&mut self, now: Time, link: LinkId) -> Option<Packet> {
         let packet = self.links[link.index()].link.take_arrival(now);
         self.arm_next_arrival(link);
         packet
@@ -127,13 +133,16 @@ impl<D: Driver> Fabric<D> {
             _ => self.pass_any(now, link),
         }
     }
-    /// Where the ends of transmissions are no events: start what should have started by now, before
-    /// the next arrival is armed.
+    /// Before an arrival from `link` is taken and the next one is armed. Where the ends of
+    /// transmissions are no events: start what should have started by now. Where there is no delay:
+    /// put on the wire what has been transmitted by now.
     #[inline(always)]
     fn catch_up(&mut self, link: LinkId) {
-        if let AnyLink::Queued(queued) = &mut self.links[link.index()].link
-            && queued.is_behind(self.now)
-        {
+        let AnyLink::Queued(queued) = &mut self.links[link.index()].link else { return };
+        if queued.serves_arrival(self.now) {
+            queued.put_served_on_wire(&mut port_context!(self));
+            self.show_drops(self.edges[link.index()].from);
+        } else if queued.is_behind(self.now) {
             queued.on_transmitter(&mut port_context!(self));
             // Its scheme may ask for another time now.
             if let Some(at) = queued.next_transmitter() {
@@ -156,14 +165,13 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(never)]
     fn pass_any(&mut self, now: Time, link: LinkId) {
-        if let Some(packet) = self.take_arrival(now, link) {
+        if let Some(packet) = self.take_first(now, link) {
             self.arrived(now, link, packet);
         }
     }
     /// The general path of a packet whose arrival the driver knows.
     #[inline(never)]
     pub(super) fn forward_first(&mut self, now: Time, link: LinkId) {
-        self.catch_up(link);
         let node = self.links[link.index()].to;
         if let Some(packet) = self.take_arrival(now, link) {
             self.forward(node, packet);
@@ -172,10 +180,11 @@ impl<D: Driver> Fabric<D> {
     #[inline(always)]
     pub(super) fn arm_next_arrival(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
-        if let Some(first) = slot.link.first() {
-            let at = first.hop_time();
+        if let Some(at) = slot.link.next_arrival() {
             slot.armed_arrival = at;
             self.driver.arm(Deadline::Arrival(link), at);
+        }
+        if let Some(first) = slot.link.first() {
             self.arena.touch(first);
         }
     }

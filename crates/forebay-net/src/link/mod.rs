@@ -69,7 +69,8 @@ impl AnyLink {
             AnyLink::Queued(l) => l.offer(packet, queued_at, cx),
         }
     }
-    /// When the first packet on the wire arrives. May change in every `&mut self` method.
+    /// When the first packet arrives, of those on the wire and, where there is no delay, in
+    /// transmission. May change in every `&mut self` method.
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
         each!(self, l => l.next_arrival())

@@ -5,6 +5,7 @@
 //! transmission starts. If the link fails before the end, it is taken back.
 
 mod deferral;
+mod without_delay;
 
 use crate::channel::{AnyChannel, Channel};
 use crate::link::impairment::Impairment;
@@ -542,7 +543,8 @@ impl QueuedLink {
     /// See [`crate::AnyLink::next_arrival`].
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
-        self.wire.front().map(Packet::hop_time)
+        let first = self.wire.front().map(Packet::hop_time);
+        if self.steady { first } else { self.served_arrival().into_iter().chain(first).min() }
     }
     /// See [`crate::AnyLink::first`].
     #[inline]
