@@ -544,7 +544,10 @@ impl QueuedLink {
     #[inline]
     pub fn next_arrival(&self) -> Option<Time> {
         let first = self.wire.front().map(Packet::hop_time);
-        if self.steady { first } else { self.served_arrival().into_iter().chain(first).min() }
+        if self.steady {
+            return first.or_else(|| self.deferred_arrival());
+        }
+        self.served_arrival().into_iter().chain(first).min()
     }
     /// See [`crate::AnyLink::first`].
     #[inline]
