@@ -94,9 +94,22 @@ impl PacketRing {
     /// Insert `packet` after all that have its hop time or an earlier one. The ring must
     /// be in order of hop times.
     pub fn insert_by_stamp(&mut self, packet: Packet) {
-        let stamp = packet.hop_time();
         self.push_back(packet);
+        self.settle_last();
+    }
+    /// Move the last packet after all that have its hop time or an earlier one. The others must be
+    /// in order of hop times.
+    #[inline(always)] // mostly it stays
+    pub fn settle_last(&mut self) {
+        let Some(at) = self.len.checked_sub(2) else { return };
+        if self.slots[self.slot(at)].0.hop_time() > self.slots[self.slot(at + 1)].0.hop_time() {
+            self.overtake_with_last();
+        }
+    }
+    #[inline(never)]
+    fn overtake_with_last(&mut self) {
         let mut at = self.len - 1;
+        let stamp = self.slots[self.slot(at)].0.hop_time();
         for _ in 0..NEAR {
             if at == 0 || self.slots[self.slot(at - 1)].0.hop_time() <= stamp {
                 return;

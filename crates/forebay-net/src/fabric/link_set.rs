@@ -260,19 +260,24 @@ impl<D: Driver> LinkSet<'_, D> {
 
     /// Keep a packet that was scheduled on a link which loses or shakes it.
     #[inline(never)]
-    pub fn keep_drawn(self, mut packet: Packet, link: LinkId, arrival: Time, ttl: u8) {
-        packet.set_ttl(ttl);
+    pub fn keep_drawn(self, packet: Packet, link: LinkId, arrival: Time, ttl: u8) {
         let slot = &mut self.links[link.index()];
         if let AnyLink::Fifo(fifo) = &mut slot.link {
-            fifo.keep(packet, arrival);
+            fifo.keep(packet, arrival, ttl);
         }
         arm_earlier(slot, &mut self.edges[link.index()], self.driver, link);
     }
     /// The same with the first packet of `from`.
     #[inline(never)]
     pub fn move_drawn(mut self, from: LinkId, travel: &Travel) {
-        if let Some(packet) = self.links[from.index()].link.wire_mut().pop_front() {
-            self.aside().keep_drawn(packet, travel.link, travel.arrival, travel.ttl);
+        let &Travel { link, arrival, ttl, .. } = travel;
+        if let Ok([source, slot]) = self.links.get_disjoint_mut([from.index(), link.index()])
+            && let AnyLink::Fifo(fifo) = &mut slot.link
+        {
+            fifo.keep_first_of(source.link.wire_mut(), arrival, ttl);
+            arm_earlier(slot, &mut self.edges[link.index()], self.driver, link);
+        } else if let Some(packet) = self.links[from.index()].link.wire_mut().pop_front() {
+            self.aside().keep_drawn(packet, link, arrival, ttl); // its routes form a loop
         }
         self.arm_next_arrival(from);
     }

@@ -35,6 +35,8 @@ enum Hop {
     Rests(Travel),
     /// It was scheduled on a link with early transit, and is still in its old ring.
     EarlyTransit(Travel),
+    /// It was scheduled on a link that loses or shakes it, or may, and is still in its old ring.
+    Drawn(Travel),
     /// It needs the general path. The driver was notified of its arrival; nothing else was done.
     Refused,
 }
@@ -68,14 +70,18 @@ fn hop<D: Driver>(
     let slot = &mut links[to.index()];
     let AnyLink::Fifo(fifo) = &mut slot.link else { return Hop::Refused };
     fifo.upstream_gate.admit_expected();
-    let admitted = fifo.admits(now, travel.wire_len) && !fifo.is_impaired();
-    if travel.wire_len > slot.mtu_bytes || !admitted {
+    if travel.wire_len > slot.mtu_bytes || !fifo.admits(now, travel.wire_len) {
         return Hop::Refused;
     }
     travel.arrival = fifo.schedule(now, travel.wire_len);
     travel.link = to;
     travel.ttl -= 1;
-    if slot.arrival_path.looks_ahead() { Hop::EarlyTransit(travel) } else { Hop::Rests(travel) }
+    let (impaired, looks_ahead) = (fifo.is_impaired(), slot.arrival_path.looks_ahead());
+    match () {
+        _ if impaired && !(fifo.draw(travel.arrival) && looks_ahead) => Hop::Drawn(travel),
+        _ if looks_ahead => Hop::EarlyTransit(travel),
+        _ => Hop::Rests(travel),
+    }
 }
 
 /// When a packet that forwarding held came to its node. One that forwarding made itself has no
@@ -115,6 +121,7 @@ impl<D: Driver> Fabric<D> {
             Hop::NotDue => return false,
             Hop::EarlyTransit(travel) => self.early_transit_from_ring(link, travel),
             Hop::Rests(travel) => link_set!(self).move_first(link, &travel),
+            Hop::Drawn(travel) => link_set!(self).move_drawn(link, &travel),
             Hop::Refused => self.forward_first(now, link),
             Hop::Elsewhere(path) => self.pass_elsewhere(now, link, path),
         }

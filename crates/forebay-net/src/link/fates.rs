@@ -44,25 +44,22 @@ impl Fates {
         };
         self.last == Fate::Steady
     }
-    /// Keep the packet for which was drawn last, and which leaves at `departure` and was scheduled
-    /// to arrive at `arrival`. Those that arrive go into `ring`.
-    pub fn keep(
-        &mut self,
-        mut packet: Packet,
+    /// Where the packet is kept for which was drawn last, and with which hop time. It leaves at
+    /// `departure` and was scheduled to arrive at `arrival`; those that arrive go into `ring`.
+    #[inline(always)]
+    pub fn place<'a>(
+        &'a mut self,
         departure: Time,
         arrival: Time,
-        ring: &mut PacketRing,
-    ) {
+        ring: &'a mut PacketRing,
+    ) -> (&'a mut PacketRing, Time) {
         match self.last {
-            Fate::Steady => ring.push_back(packet).set_hop_time(arrival),
-            Fate::Shaken(at) => {
-                packet.set_hop_time(at);
-                ring.insert_by_stamp(packet);
-            }
-            Fate::Lost => self.doomed.push_back(packet).set_hop_time(departure),
+            Fate::Steady => (ring, arrival),
+            Fate::Shaken(at) => (ring, at),
+            Fate::Lost => (&mut self.doomed, departure),
         }
     }
-    /// When the first of those has left.
+    /// When the first of those that are lost has left.
     #[inline]
     pub fn next_loss(&self) -> Option<Time> {
         self.doomed.front().map(Packet::hop_time)

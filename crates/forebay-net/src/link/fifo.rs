@@ -151,12 +151,30 @@ impl FifoLink {
     pub(crate) fn draw(&mut self, arrival: Time) -> bool {
         self.fates_mut().is_none_or(|fates| fates.draw(arrival))
     }
-    /// Keep that packet, by what was drawn.
-    pub(crate) fn keep(&mut self, packet: Packet, arrival: Time) {
+    /// Keep that packet, by what was drawn, with this time to live.
+    #[inline(always)]
+    pub(crate) fn keep(&mut self, packet: Packet, arrival: Time, ttl: u8) {
+        let (ring, stamp) = self.place(arrival);
+        let packet = ring.push_back(packet);
+        packet.set_hop_time(stamp);
+        packet.set_ttl(ttl);
+        ring.settle_last();
+    }
+    /// The same with the first packet of `from`.
+    #[inline(always)]
+    pub(crate) fn keep_first_of(&mut self, from: &mut PacketRing, arrival: Time, ttl: u8) {
+        let (ring, stamp) = self.place(arrival);
+        let packet = from.move_front(ring);
+        packet.set_hop_time(stamp);
+        packet.set_ttl(ttl);
+        ring.settle_last();
+    }
+    #[inline(always)]
+    fn place(&mut self, arrival: Time) -> (&mut PacketRing, Time) {
         let FifoLink { ring, waits, free_at, .. } = self;
         match waits.aside.as_mut().and_then(|aside| aside.fates.as_mut()) {
-            Some(fates) => fates.keep(packet, *free_at, arrival, ring),
-            None => ring.push_back(packet).set_hop_time(arrival),
+            Some(fates) => fates.place(*free_at, arrival, ring),
+            None => (ring, arrival),
         }
     }
     fn fates(&self) -> Option<&Fates> {
@@ -188,7 +206,8 @@ impl FifoLink {
         let arrival = self.schedule(now, packet.wire_len());
         if self.impaired {
             self.draw(arrival);
-            self.keep(packet, arrival);
+            let ttl = packet.ttl();
+            self.keep(packet, arrival, ttl);
         } else {
             self.ring.push_back(packet).set_hop_time(arrival);
         }
