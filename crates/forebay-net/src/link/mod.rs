@@ -71,7 +71,7 @@ impl AnyLink {
     }
     /// When the first packet arrives, of those on the wire and, where there is no delay, in
     /// transmission. May change in every `&mut self` method.
-    #[inline]
+    #[inline(always)]
     pub fn next_arrival(&self) -> Option<Time> {
         each!(self, l => l.next_arrival())
     }

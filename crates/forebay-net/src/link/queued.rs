@@ -541,9 +541,16 @@ impl QueuedLink {
         }
     }
     /// See [`crate::AnyLink::next_arrival`].
-    #[inline]
+    #[inline(always)] // once for each packet
     pub fn next_arrival(&self) -> Option<Time> {
-        let first = self.wire.front().map(Packet::hop_time);
+        match self.wire.front() {
+            Some(first) if self.steady => Some(first.hop_time()),
+            first => self.unusual_arrival(first.map(Packet::hop_time)),
+        }
+    }
+    /// The same if the first packet on the wire, if there is one, is not surely it.
+    #[inline(never)]
+    fn unusual_arrival(&self, first: Option<Time>) -> Option<Time> {
         if self.steady {
             return first.or_else(|| self.deferred_arrival());
         }

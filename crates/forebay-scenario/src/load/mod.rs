@@ -25,7 +25,8 @@ use crate::plan::{caches, inrpp_keys, mtu_check, network, option_space, outline,
 use crate::registry::tables::{self, ParamTables};
 use crate::registry::{Registry, named};
 use crate::resolve::{
-    attacks, buffers, events, expect, flows, inrpp, protocols, schedules, tcp, tcp_of, topology,
+    attacks, buffers, events, expect, flows, inrpp, life, protocols, schedules, tcp, tcp_of,
+    topology,
 };
 use forebay_base::{IpVersion, Span, Time};
 use forebay_net::{EventSpec, RouteRule};
@@ -183,7 +184,7 @@ fn resolve(
         measure_from,
         sample,
         fct: file.fct.as_ref().map_or(FctClock::Syn, |at| at.value),
-        start_jitter: file.start_jitter.as_ref().map_or(DEFAULT_START_JITTER, |at| at.value),
+        start_jitter: life::start_jitter(&file),
         ip_version: file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value),
         tcp,
         tcp_of: Vec::new(),
@@ -266,8 +267,6 @@ fn description(file: &File) -> Result<String, Fault> {
     }
 }
 
-/// Flows of one start do not march in step: each is late by up to this.
-const DEFAULT_START_JITTER: Span = Span::from_millis(1);
 /// Distance of samples in series.
 const DEFAULT_SAMPLE: Span = Span::from_millis(10);
 

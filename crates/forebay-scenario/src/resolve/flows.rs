@@ -42,6 +42,7 @@ struct Table<'a> {
     header_bytes: u64,
     /// When the run ends.
     until: Option<Span>,
+    start_jitter: Span,
     processes: Processes,
     flows: Vec<Flow>,
 }
@@ -67,14 +68,25 @@ pub(crate) fn expand(
     let mss_bytes = mss_bytes.into();
     let classes = BTreeSet::new();
     let until = file.until_s.as_ref().map(|at| at.value.0);
+    let start_jitter = life::start_jitter(file);
     let (flows, processes) = (Vec::new(), Processes::default());
     let ip_bytes = match file.ip_version.as_ref().map_or(IpVersion::V4, |at| at.value) {
         IpVersion::V4 => IPV4_HEADER_BYTES,
         IpVersion::V6 => IPV6_HEADER_BYTES,
     };
     let header_bytes = u64::from(ip_bytes) + TCP_HEADER_BYTES;
-    let mut table =
-        Table { topology, names, classes, reach, mss_bytes, header_bytes, until, processes, flows };
+    let mut table = Table {
+        topology,
+        names,
+        classes,
+        reach,
+        mss_bytes,
+        header_bytes,
+        until,
+        start_jitter,
+        processes,
+        flows,
+    };
     let mut waiting = Waiting::default();
     for (number, group) in (0..).zip(file.flows.iter().flat_map(|at| &at.value)) {
         let first = table.flows.len();
@@ -121,7 +133,7 @@ impl Table<'_> {
                 return Err(at.fault(problem));
             }
             if flow.after.is_none() {
-                life::check_stop(flow.stop.as_ref(), start)?;
+                life::check_stop(flow.stop.as_ref(), start, self.start_jitter)?;
             }
             let number = src;
             let (src, dst) = both(self.end(&flow.src, src), self.end(&flow.dst, dst))?;
@@ -156,7 +168,8 @@ impl Table<'_> {
         let size = sizes::of_group(group, self.mss_bytes);
         let classes = both(class, self.size_classes(flow));
         let rounds = life::rounds(flow, self.until);
-        let life = both(both(life::of_group(flow, self.mss_bytes), life::start(flow)), rounds);
+        let life = life::of_group(flow, self.mss_bytes, self.start_jitter);
+        let life = both(both(life, life::start(flow)), rounds);
         let values = both(both(size, both(protocol, classes)), life);
         let (((size, (protocol, (class, by_size))), ((life, (start, start_law)), rounds)), _) =
             both(values, ends)?;
@@ -395,7 +408,8 @@ impl Table<'_> {
         let class = row.has(csv::CLASS).then(|| row.text(csv::CLASS));
         let class = class.map(|name| self.class(name, |problem| row.fault(csv::CLASS, problem)));
         let class = class.transpose();
-        let values = both(both(bytes, class), life::of_row(row, before, self.mss_bytes));
+        let life = life::of_row(row, before, self.mss_bytes, self.start_jitter);
+        let values = both(both(bytes, class), life);
         let ((src, dst), ((bytes, class), (start, life, after))) = both(hosts, values)?;
         let (bytes, start) = (Some(bytes), Time::ZERO + start);
         let life = life.map(Box::new);

@@ -6,7 +6,7 @@ use crate::format::fault::{Fault, Problem};
 use crate::format::faults::{Faults, all, both};
 use crate::format::fields::{Field, Spanned, shown};
 use crate::format::units::Bytes;
-use crate::keys::file::FlowGroup;
+use crate::keys::file::{File, FlowGroup};
 use crate::keys::life::{Before, LawOf, Rounds, WriteTable};
 use crate::resolve::topology::Topology;
 use forebay_base::{FlowId, Span, Time};
@@ -15,10 +15,14 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 
 /// The life of the first flow of a group, whom it follows left out; None if it has none.
-pub(crate) fn of_group(flow: &FlowGroup, mss_bytes: u64) -> Result<Option<AppSchedule>, Fault> {
+pub(crate) fn of_group(
+    flow: &FlowGroup,
+    mss_bytes: u64,
+    jitter: Span,
+) -> Result<Option<AppSchedule>, Fault> {
     let write = flow.write.as_ref().map(|at| writing(at, mss_bytes)).transpose();
     let stop = match flow.after {
-        None => start(flow).and_then(|(start, _)| check_stop(flow.stop.as_ref(), start)),
+        None => start(flow).and_then(|(start, _)| check_stop(flow.stop.as_ref(), start, jitter)),
         Some(_) => check_after(flow),
     };
     let think = match (&flow.think, &flow.after, &flow.rounds) {
@@ -79,11 +83,34 @@ fn follows_itself() -> Problem {
     Problem::Conflict("a flow cannot start after itself".into())
 }
 
-/// A flow must stop after its start, if that is known.
-pub(crate) fn check_stop(stop: Option<&Spanned<Span>>, start: Span) -> Result<(), Fault> {
-    let Some(at) = stop.filter(|at| at.value <= start) else { return Ok(()) };
-    let expected = format!("a time after the flow starts ({})", shown(&start));
-    Err(at.fault(Problem::OutOfRange { found: shown(&at.value), expected }))
+/// A flow must stop after its start, if that is known but for its `jitter`.
+pub(crate) fn check_stop(
+    stop: Option<&Spanned<Span>>,
+    start: Span,
+    jitter: Span,
+) -> Result<(), Fault> {
+    let stops = stop.and_then(|at| Some((at, not_after_start(at.value, start, jitter)?)));
+    stops.map_or(Ok(()), |(at, expected)| {
+        Err(at.fault(Problem::OutOfRange { found: shown(&at.value), expected }))
+    })
+}
+/// What is expected of a `stop` that is not surely after the start.
+fn not_after_start(stop: Span, start: Span, jitter: Span) -> Option<String> {
+    let (at, by) = (shown(&start), shown(&jitter));
+    if stop <= start {
+        Some(format!("a time after the flow starts ({at})"))
+    } else if stop <= start + jitter {
+        Some(format!("a time after the flow starts ({at}, or up to {by} later by start_jitter)"))
+    } else {
+        None
+    }
+}
+
+/// By how much flows may start later than they should.
+pub(crate) fn start_jitter(file: &File) -> Span {
+    /// Flows of one start do not march in step.
+    const DEFAULT: Span = Span::from_millis(1);
+    file.start_jitter.as_ref().map_or(DEFAULT, |at| at.value)
 }
 
 fn writing(at: &Spanned<WriteTable>, mss_bytes: u64) -> Result<Writing, Fault> {
@@ -340,14 +367,15 @@ pub(crate) fn of_row(
     row: &Row<'_>,
     before: usize,
     mss_bytes: u64,
+    jitter: Span,
 ) -> Result<(Span, Option<AppSchedule>, AfterRow), Fault> {
     let stop = row.has(csv::STOP).then(|| row.seconds(csv::STOP)).transpose();
     let rate = row.has(csv::RATE).then(|| row.rate(csv::RATE)).transpose();
     let ((start, after), (stop, rate)) = both(start_of_row(row, before), both(stop, rate))?;
     if let (None, Some(stop)) = (after, stop)
-        && stop <= start
+        && let Some(expected) = not_after_start(stop, start, jitter)
     {
-        return Err(row.wrong(csv::STOP, "a time after the flow starts"));
+        return Err(row.wrong(csv::STOP, &expected));
     }
     let chunk_bytes = mss_bytes as u32;
     let write = rate.map(|rate| Writing { rate: Some(rate), chunk_bytes, periods: None });

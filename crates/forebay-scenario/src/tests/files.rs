@@ -277,7 +277,7 @@ fn bad_rows_name_file_line_and_column() {
             LINKS,
             HOSTS,
             "start_s,src_host,dst_host,packets,stop_s\n2,0,1,1,1.5\n",
-            "flows.csv:2:9: stop_s: expected a time after the flow starts, found `1.5`",
+            "flows.csv:2:9: stop_s: expected a time after the flow starts (2s), found `1.5`",
         ),
         (
             LINKS,

@@ -186,6 +186,24 @@ fn samples_of_a_flow_that_stops_have_a_distance() {
     assert_eq!(parse_with(&ends, &["sample_s=0.01"]).unwrap().sample, MS(10));
     let error = parse_with(&ends, &["sample_s=1e-9"]).expect_err("too many").to_string();
     assert!(error.contains("the run lasts 2.000 s or more"), "{error}");
+    // Without any end nothing is said of samples: `until_s` is missing.
+    let endless = text("endless = true").replace("until_s = 5\n", "");
+    let error = parse_with(&endless, &["sample_s=1e-9"]).expect_err("no end").to_string();
+    assert!(error.contains("`until_s` is missing") && !error.contains("sample_s"), "{error}");
+}
+
+/// Whether a flow starts before its `stop` must not depend on the seed.
+#[test]
+fn a_flow_stops_after_the_latest_start_that_may_be_drawn() {
+    let parse = |stop: &str| {
+        let keys = format!("packets = 1\nstart = \"10ms\"\nstop = \"{stop}\"");
+        parse_with(&text(&keys), &["start_jitter=1ms"]).map_err(|error| error.to_string())
+    };
+    assert!(parse("11001us").is_ok());
+    let error = parse("11ms").expect_err("as late as it may start");
+    let expected = "`11ms` is out of range: expected a time after the flow starts (10ms, or up to \
+                    1ms later by start_jitter)";
+    assert!(error.contains(expected), "{error}");
 }
 
 /// All mistakes are reported at once, and none that follows from another.

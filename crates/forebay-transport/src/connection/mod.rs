@@ -255,7 +255,7 @@ impl Connection {
 
     /// True if [`Connection::poll_transmit`] will return None and change nothing, however late it
     /// is called, if nothing else happens before: the call may be left out.
-    #[inline]
+    #[inline(always)]
     pub fn has_nothing_to_send(&self, path: usize) -> bool {
         debug_assert!(path < self.paths());
         self.paths.first.has_nothing_to_send()

@@ -175,7 +175,7 @@ impl Path {
 
     /// True if [`Path::poll`] would find neither data nor an ACK to send: the most frequent answer
     /// of a receiver.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub(crate) fn has_nothing_to_send(&self) -> bool {
         if self.fast.fast_path {
             !self.receiver.is_ack_due() && self.sender.has_sent_all()
@@ -192,7 +192,7 @@ impl Path {
             && matches!(self.next_step(now, config), NextStep::Full)
     }
     /// [`Path::poll`] would give what [`Path::send_fast_segment`] makes.
-    #[inline]
+    #[inline(always)] // once for each packet
     pub(crate) fn has_fast_segment(&self, now: Time) -> bool {
         let Path { fast, sender, .. } = self;
         fast.fast_path
