@@ -199,11 +199,10 @@ impl EarlyTransitPlan {
         planned.idle_departures = planned.departures;
     }
     /// The departures of what finds the link idle turned out to be known. That is of use where
-    /// nothing but its discipline, or the router in front of it, which may hold packets, has them
-    /// unknown otherwise.
+    /// nothing but the router in front of it, which may hold packets, has them unknown otherwise.
     pub(crate) fn is_direct(&mut self, link: LinkId) {
         let planned = &mut self.links[link.index()];
-        if let Err(Ineligible::HoldsPackets(_) | Ineligible::Discipline) = planned.departures {
+        if let Err(Ineligible::HoldsPackets(_)) = planned.departures {
             planned.idle_departures = Ok(());
         }
     }
@@ -314,8 +313,8 @@ pub(crate) enum ArrivalPath {
     Host,
     /// The same where the host has one socket and one interface, in a simulation.
     HostSingle,
-    /// The same where the departures of what finds the link idle are known, and so they are of the
-    /// first link of the host.
+    /// The same where the departures of what finds the link idle are known, and the first link of
+    /// the host is a [`FifoLink`](crate::FifoLink).
     HostEarlyTransit,
     /// Any other.
     General,
@@ -432,11 +431,11 @@ impl Setting<'_> {
             }
             Node::Host(host) => {
                 let first = self.ports.link(to, PortId(0));
-                match self.plan.links[first.index()].idle_departures {
+                match self.plan.departures(first) {
                     _ if !host.is_single() && guards.has(Guard::SingleHost) => {
                         Err(Ineligible::SharedHost(to))
                     }
-                    Err(_) if guards.has(Guard::FirstLinkDirect) => {
+                    Err(_) if guards.has(Guard::FirstLinkFifo) => {
                         Err(Ineligible::QueuedAnswers(first))
                     }
                     _ => Ok(()),

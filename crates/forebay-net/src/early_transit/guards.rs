@@ -26,8 +26,8 @@ pub enum Guard {
     OffRoute,
     /// A host that answers ahead of time has one socket and one interface.
     SingleHost,
-    /// The departures of what finds its first link idle are known.
-    FirstLinkDirect,
+    /// Its first link is not queued.
+    FirstLinkFifo,
     /// The link that leads to it begins in the same partition.
     LastLinkHere,
     /// There is no observer.
@@ -82,7 +82,7 @@ impl Guard {
         Guard::ChangedRoutes,
         Guard::OffRoute,
         Guard::SingleHost,
-        Guard::FirstLinkDirect,
+        Guard::FirstLinkFifo,
         Guard::LastLinkHere,
         Guard::Unobserved,
         Guard::Gate,

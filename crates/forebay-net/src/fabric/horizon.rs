@@ -134,7 +134,7 @@ fn connection_lasts_until<D: Driver>(
     let sent_bytes = connection.progress().sent_bytes;
     let sends = match spec.bytes {
         // Its rate may change.
-        _ if !first.has_known_rate() && guards.has(Guard::ConstantRate) => Span::ZERO,
+        _ if !first.is_fifo() && guards.has(Guard::ConstantRate) => Span::ZERO,
         None => Span::MAX,
         // Others may carry all of it.
         Some(_) if connection.paths() > 1 && guards.has(Guard::OnePath) => Span::ZERO,

@@ -165,11 +165,12 @@ impl<D: Driver> Fabric<D> {
             self.after_receive(node, received);
         }
     }
-    /// Steps 2 to 4 at `node`, a host with one socket and one interface, at the end of `link`.
+    /// Steps 2 to 4 at `node`, a host with one socket and one interface, whose first link is no
+    /// queued one, at the end of `link`.
     #[inline(always)]
     pub(super) fn receive_single(&mut self, source: Source, link: LinkId, node: NodeId) {
         if let Some(received) = self.receive::<true>(source, node) {
-            self.transmit_alone::<true>(node, link.opposite(), received);
+            self.transmit_at_once::<true>(node, link.opposite(), received);
         }
     }
     /// Steps 2 and 3, and all four of what is not a whole segment of a socket. Compiled anew for

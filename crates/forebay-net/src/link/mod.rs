@@ -202,13 +202,6 @@ impl AnyLink {
     pub fn is_fifo(&self) -> bool {
         matches!(self, AnyLink::Fifo(_))
     }
-    /// True if its rate is constant and no event changes it.
-    pub(crate) fn has_known_rate(&self) -> bool {
-        match self {
-            AnyLink::Fifo(_) => true,
-            AnyLink::Queued(l) => l.is_direct(),
-        }
-    }
     /// The link as one that may fail and change. None if it was built as FIFO.
     pub fn as_queued(&mut self) -> Option<&mut QueuedLink> {
         match self {

@@ -543,18 +543,9 @@ impl QueuedLink {
     /// See [`crate::AnyLink::next_arrival`].
     #[inline(always)] // once for each packet
     pub fn next_arrival(&self) -> Option<Time> {
-        match self.wire.front() {
-            Some(first) if self.steady => Some(first.hop_time()),
-            first => self.unusual_arrival(first.map(Packet::hop_time)),
-        }
-    }
-    /// The same if the first packet on the wire, if there is one, is not surely it.
-    #[inline(never)]
-    fn unusual_arrival(&self, first: Option<Time>) -> Option<Time> {
-        if self.steady {
-            return first.or_else(|| self.deferred_arrival());
-        }
-        self.served_arrival().into_iter().chain(first).min()
+        let first = self.wire.front().map(Packet::hop_time);
+        let is_first = self.steady || !self.delay.is_zero();
+        if is_first { first } else { self.arrival_without_delay(first) }
     }
     /// See [`crate::AnyLink::first`].
     #[inline]

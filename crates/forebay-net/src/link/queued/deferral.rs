@@ -13,11 +13,6 @@ impl QueuedLink {
     pub(crate) fn defer(&mut self) {
         self.deferred = self.even && self.prompt && self.always_open && self.starts_at_once;
     }
-    /// Packets wait, and the one before them arrives then, or has been taken ahead of that time:
-    /// one of them should have started by then.
-    pub(super) fn deferred_arrival(&self) -> Option<Time> {
-        (self.deferred && self.waits()).then_some(self.last_arrival)
-    }
     /// True if a packet should have started by now.
     #[inline]
     pub(crate) fn is_behind(&self, now: Time) -> bool {

@@ -63,7 +63,7 @@ fn case(guard: Guard, n: u64) -> Case {
         Guard::OffRoute => Case::new(fork().spec),
         Guard::UpstreamHere => Case::divided(halves(false).spec),
         Guard::LastLinkHere => Case::divided(halves(true).spec),
-        Guard::FirstLinkDirect => Case::new(slower_answers().spec),
+        Guard::FirstLinkFifo => Case::new(slower_answers().spec),
         Guard::Unobserved => Case::random(row(n), n).observed(),
         Guard::SingleUpstream
         | Guard::Gate

@@ -3,13 +3,11 @@
 use super::networks::{diamond, fork, inrpp};
 use forebay_base::{LinkId, NodeId, Rate, Span, Time};
 use forebay_cc::Spec;
-use forebay_net::{Ineligible, NetEvent, NetSpec, Network, QueueSpec};
-use forebay_queue::DISCIPLINES;
+use forebay_net::{Ineligible, NetEvent, NetSpec, Network};
 use forebay_sim::{Options, Simulation};
 use forebay_testkit::reading::{assert_same, read};
 use forebay_testkit::world::{World, link};
 use forebay_transport::PRESETS;
-use std::sync::Arc;
 
 /// Add two hosts after three routers in a row, with a flow: the first link of the row, of six.
 fn add_row(world: &mut World) -> LinkId {
@@ -89,34 +87,6 @@ fn a_flow_of_two_paths_keeps_early_transit() {
             sim.early_transit(LinkId(path + 2)).arrivals,
             Err(Ineligible::SharedHost(NodeId(1)))
         );
-    }
-}
-
-/// What finds a link with CoDel idle goes ahead into the host at its end, whose answers leave over
-/// another.
-#[test]
-fn hosts_behind_codel_take_packets_ahead_of_their_time() {
-    let codel = DISCIPLINES.iter().find(|entry| entry.name == "codel").expect("in the table");
-    for mbps in [[20, 20], [1, 20]] {
-        let mut world = World::new();
-        let router = world.router("r");
-        let ends = mbps.map(|mbps| {
-            let host = world.host(&format!("of {mbps}"));
-            world.join(host, router, link(Rate::mbps(mbps), Span::from_millis(4), 30_000));
-            host
-        });
-        for link in &mut world.spec.links {
-            let make = Arc::new(|init| (codel.spec)().build(init));
-            link.queue = QueueSpec::Custom(link.queue.limit(), make);
-        }
-        let newreno = |init| Spec::by_name("newreno").expect("in the table").build(init);
-        let transport = world.transport("newreno", PRESETS[0].config, newreno);
-        world.flow((ends[0], ends[1]), Time::ZERO, Some(400_000), transport);
-        let sim = Simulation::new(&world.spec, 1, Options::default()).expect("a sound network");
-        for into_host in [1, 3] {
-            assert_eq!(sim.early_transit(LinkId(into_host)).arrivals, Ok(()));
-        }
-        compare(&world.spec);
     }
 }
 
