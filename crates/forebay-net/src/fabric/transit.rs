@@ -146,7 +146,7 @@ impl<D: Driver> Fabric<D> {
     #[inline(always)]
     fn catch_up(&mut self, link: LinkId) {
         let AnyLink::Queued(queued) = &mut self.links[link.index()].link else { return };
-        if queued.serves_arrival(self.now) {
+        if queued.is_instant() {
             queued.put_served_on_wire(&mut port_context!(self));
             self.show_drops(self.edges[link.index()].from);
         } else if queued.is_behind(self.now) {
@@ -187,13 +187,22 @@ impl<D: Driver> Fabric<D> {
     #[inline(always)]
     pub(super) fn arm_next_arrival(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
-        if let Some(at) = slot.link.next_arrival() {
-            slot.armed_arrival = at;
-            self.driver.arm(Deadline::Arrival(link), at);
+        if let AnyLink::Queued(queued) = &slot.link
+            && queued.is_instant()
+        {
+            return self.arm_instant(link);
         }
         if let Some(first) = slot.link.first() {
+            let at = first.hop_time();
+            slot.armed_arrival = at;
+            self.driver.arm(Deadline::Arrival(link), at);
             self.arena.touch(first);
         }
+    }
+
+    #[inline(never)]
+    fn arm_instant(&mut self, link: LinkId) {
+        link_set!(self).arm_next_arrival(link);
     }
 
     /// `packet` has come over `link`, to the node at its end.

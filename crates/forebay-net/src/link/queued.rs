@@ -73,13 +73,13 @@ pub struct QueuedLink {
     direct: bool,
     /// The link is steady and without jitter: nothing is drawn for a packet.
     even: bool,
+    /// See `without_delay`.
+    instant: bool,
     /// The end of a transmission needs no event: see [`QueuedLink::defer`].
     deferred: bool,
     /// It would have been an event, for a packet waits or did.
     end_matters: bool,
     overhead_bytes: u16,
-    /// By [`Outage`]: the link is down for it.
-    down_for: [bool; 2],
     delay: Span,
     /// Arrival of the packet that was put on the wire last. Later packets do not arrive before it,
     /// unless the link reorders.
@@ -100,6 +100,8 @@ pub struct QueuedLink {
     deferred_ends: u64,
     /// See [`QueuedLink::is_newly_deferred`].
     listed: bool,
+    /// By [`Outage`]: the link is down for it.
+    down_for: [bool; 2],
     /// When a timer of the pipeline expired last.
     timed_out_at: Time,
     /// The packet in transmission, if it is not on the wire already. On a steady link it is: the
@@ -142,10 +144,10 @@ impl QueuedLink {
             always_open,
             direct: false,
             even,
+            instant: !steady && delay.is_zero(),
             deferred: false,
             end_matters: false,
             overhead_bytes,
-            down_for: [false; 2],
             delay,
             last_arrival: Time::ZERO,
             transmitting: None,
@@ -157,6 +159,7 @@ impl QueuedLink {
             pipeline,
             deferred_ends: 0,
             listed: false,
+            down_for: [false; 2],
             timed_out_at: Time::MAX,
             in_service: None,
             impairment,
@@ -544,8 +547,7 @@ impl QueuedLink {
     #[inline(always)] // once for each packet
     pub fn next_arrival(&self) -> Option<Time> {
         let first = self.wire.front().map(Packet::hop_time);
-        let is_first = self.steady || !self.delay.is_zero();
-        if is_first { first } else { self.arrival_without_delay(first) }
+        if self.instant { self.instant_arrival(first) } else { first }
     }
     /// See [`crate::AnyLink::first`].
     #[inline]
@@ -664,6 +666,7 @@ impl QueuedLink {
     /// the last one before them, or overtake it if the link reorders.
     pub fn set_delay(&mut self, delay: Span) {
         self.delay = delay;
+        self.instant = !self.steady && delay.is_zero();
     }
     /// The loss probability changes.
     pub fn set_loss(&mut self, loss: f64) {
