@@ -98,8 +98,7 @@ impl<D: Driver> Fabric<D> {
             && packet.wire_len() <= slot.mtu_bytes
             && let Some(arrival) = queued.start_direct(self.now, self.now, packet, &self.arena)
         {
-            let alone =
-                queued.next_arrival().is_none() || !self.driver.guards().has(Guard::EmptyRing);
+            let alone = queued.first().is_none() || !self.driver.guards().has(Guard::EmptyRing);
             let ahead = slot.arrival_path == ArrivalPath::HostEarlyTransit;
             if ahead && alone && arrival <= self.horizon {
                 return self.receive_ahead(from, to, arrival, ttl);

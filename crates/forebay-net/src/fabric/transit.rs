@@ -98,8 +98,12 @@ impl<D: Driver> Fabric<D> {
     #[inline]
     pub fn take_arrival(&mut self, now: Time, link: LinkId) -> Option<Packet> {
         self.now = now;
-        self.catch_up(link);
-        self.take_first(now, link)
+        let is_instant = self.catch_up(link);
+        let packet = self.take_first(now, link);
+        if is_instant {
+            self.sync_link(link);
+        }
+        packet
     }
     /// The same for a link that has caught up.
     #[inline]
@@ -130,7 +134,7 @@ impl<D: Driver> Fabric<D> {
     }
     #[inline(always)]
     fn pass_elsewhere(&mut self, now: Time, link: LinkId, path: ArrivalPath) {
-        self.catch_up(link);
+        let is_instant = self.catch_up(link);
         match path {
             ArrivalPath::Route => self.route_in_ring(now, link),
             ArrivalPath::Host => self.arrive_in_ring::<false>(now, link),
@@ -139,23 +143,30 @@ impl<D: Driver> Fabric<D> {
             }
             _ => self.pass_any(now, link),
         }
+        if is_instant {
+            self.sync_link(link);
+        }
     }
     /// Before an arrival from `link` is taken and the next one is armed. Where the ends of
     /// transmissions are no events: start what should have started by now. Where there is no delay:
-    /// put on the wire what has been transmitted by now.
+    /// put on the wire what has been transmitted by now. True if what is in transmission may arrive
+    /// before the first on the wire: [`Fabric::sync_link`] must follow.
     #[inline(always)]
-    fn catch_up(&mut self, link: LinkId) {
-        let AnyLink::Queued(queued) = &mut self.links[link.index()].link else { return };
+    fn catch_up(&mut self, link: LinkId) -> bool {
+        let AnyLink::Queued(queued) = &mut self.links[link.index()].link else { return false };
         if queued.is_instant() {
             queued.put_served_on_wire(&mut port_context!(self));
             self.show_drops(self.edges[link.index()].from);
-        } else if queued.is_behind(self.now) {
+            return true;
+        }
+        if queued.is_behind(self.now) {
             queued.on_transmitter(&mut port_context!(self));
             // Its scheme may ask for another time now.
             if let Some(at) = queued.next_transmitter() {
                 self.arm_transmitter(link, at);
             }
         }
+        false
     }
     /// The same for all links, before somebody looks at them at `now`.
     pub fn catch_up_all(&mut self, now: Time) {
@@ -187,22 +198,12 @@ impl<D: Driver> Fabric<D> {
     #[inline(always)]
     pub(super) fn arm_next_arrival(&mut self, link: LinkId) {
         let slot = &mut self.links[link.index()];
-        if let AnyLink::Queued(queued) = &slot.link
-            && queued.is_instant()
-        {
-            return self.arm_instant(link);
-        }
         if let Some(first) = slot.link.first() {
             let at = first.hop_time();
             slot.armed_arrival = at;
             self.driver.arm(Deadline::Arrival(link), at);
             self.arena.touch(first);
         }
-    }
-
-    #[inline(never)]
-    fn arm_instant(&mut self, link: LinkId) {
-        link_set!(self).arm_next_arrival(link);
     }
 
     /// `packet` has come over `link`, to the node at its end.
