@@ -96,14 +96,16 @@ pub(crate) fn check_stop(
 }
 /// What is expected of a `stop` that is not surely after the start.
 fn not_after_start(stop: Span, start: Span, jitter: Span) -> Option<String> {
-    let (at, by) = (shown(&start), shown(&jitter));
-    if stop <= start {
-        Some(format!("a time after the flow starts ({at})"))
-    } else if stop <= start + jitter {
-        Some(format!("a time after the flow starts ({at}, or up to {by} later by start_jitter)"))
-    } else {
-        None
+    if stop > start + jitter {
+        return None;
     }
+    let at = shown(&start);
+    Some(if stop <= start {
+        format!("a time after the flow starts ({at})")
+    } else {
+        let by = shown(&jitter);
+        format!("a time after the flow starts ({at}, or up to {by} later by start_jitter)")
+    })
 }
 
 /// By how much flows may start later than they should.
