@@ -169,7 +169,7 @@ fn unreached_losses(simulation: &Simulation, spec: &NetSpec, names: &LinkNames) 
     let links = (0u32..).map(LinkId).zip(&spec.links).zip(names.iter());
     let noted = links.filter_map(|((id, link), name)| {
         let Some(LossModel::List(numbers)) = &link.wire.loss_model else { return None };
-        let carried = simulation.link(id).stats().packets;
+        let carried = simulation.link(id).serialized_packets();
         let beyond = numbers.len() - numbers.partition_point(|&number| number <= carried);
         (beyond > 0).then(|| {
             let all = numbers.len();

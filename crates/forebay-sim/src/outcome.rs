@@ -96,6 +96,10 @@ impl LinkOutcome<'_> {
     pub fn transmitted_bytes(&self) -> u64 {
         self.link.transmitted_bytes(self.now)
     }
+    /// Packets whose transmission has ended.
+    pub fn serialized_packets(&self) -> u64 {
+        self.link.serialized_packets(self.now)
+    }
     /// Bytes that wait.
     pub fn queue_bytes(&self) -> u64 {
         self.link.waiting_bytes(self.now)
