@@ -154,28 +154,30 @@ impl FifoLink {
     /// Keep that packet, by what was drawn, with this time to live.
     #[inline(always)]
     pub(crate) fn keep(&mut self, packet: Packet, arrival: Time, ttl: u8) {
-        let (ring, stamp) = self.place(arrival);
-        let packet = ring.push_back(packet);
-        packet.set_hop_time(stamp);
-        packet.set_ttl(ttl);
-        ring.settle_last();
+        self.keep_last(arrival, ttl, |ring| ring.push_back(packet));
     }
     /// The same with the first packet of `from`.
     #[inline(always)]
     pub(crate) fn keep_first_of(&mut self, from: &mut PacketRing, arrival: Time, ttl: u8) {
-        let (ring, stamp) = self.place(arrival);
-        let packet = from.move_front(ring);
+        self.keep_last(arrival, ttl, |ring| from.move_front(ring));
+    }
+    /// The same with what `append` makes the last of a ring.
+    #[inline(always)]
+    fn keep_last(
+        &mut self,
+        arrival: Time,
+        ttl: u8,
+        append: impl FnOnce(&mut PacketRing) -> &mut Packet,
+    ) {
+        let FifoLink { ring, waits, free_at, .. } = self;
+        let (ring, stamp) = match waits.aside.as_mut().and_then(|aside| aside.fates.as_mut()) {
+            Some(fates) => fates.place(*free_at, arrival, ring),
+            None => (ring, arrival),
+        };
+        let packet = append(ring);
         packet.set_hop_time(stamp);
         packet.set_ttl(ttl);
         ring.settle_last();
-    }
-    #[inline(always)]
-    fn place(&mut self, arrival: Time) -> (&mut PacketRing, Time) {
-        let FifoLink { ring, waits, free_at, .. } = self;
-        match waits.aside.as_mut().and_then(|aside| aside.fates.as_mut()) {
-            Some(fates) => fates.place(*free_at, arrival, ring),
-            None => (ring, arrival),
-        }
     }
     fn fates(&self) -> Option<&Fates> {
         self.waits.aside.as_ref().and_then(|aside| aside.fates.as_ref())

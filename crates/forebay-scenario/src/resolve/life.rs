@@ -89,10 +89,11 @@ pub(crate) fn check_stop(
     start: Span,
     jitter: Span,
 ) -> Result<(), Fault> {
-    let stops = stop.and_then(|at| Some((at, not_after_start(at.value, start, jitter)?)));
-    stops.map_or(Ok(()), |(at, expected)| {
-        Err(at.fault(Problem::OutOfRange { found: shown(&at.value), expected }))
-    })
+    let Some(at) = stop else { return Ok(()) };
+    match not_after_start(at.value, start, jitter) {
+        None => Ok(()),
+        Some(expected) => Err(at.fault(Problem::OutOfRange { found: shown(&at.value), expected })),
+    }
 }
 /// What is expected of a `stop` that is not surely after the start.
 fn not_after_start(stop: Span, start: Span, jitter: Span) -> Option<String> {

@@ -21,11 +21,11 @@ impl QueuedLink {
         let served = self.transmitting.as_ref().filter(|_| self.in_service.is_some());
         served.map(|t| t.end).into_iter().chain(first).min()
     }
-    /// Put on the wire what arrives with the end of its transmission. The transmitter goes on when
-    /// it is its turn.
+    /// On an instant link: put on the wire what arrives with the end of its transmission. The
+    /// transmitter goes on when it is its turn.
     #[inline(never)]
     pub(crate) fn put_served_on_wire(&mut self, cx: &mut PortContext<'_>) {
-        if let Some(done) = self.transmitting.filter(|t| self.instant && t.end <= cx.now)
+        if let Some(done) = self.transmitting.filter(|t| t.end <= cx.now)
             && let Some(packet) = self.in_service.take()
         {
             self.put_on_wire(packet, done.end, cx);
